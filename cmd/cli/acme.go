@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) acmeCommand() *cobra.Command {
@@ -25,7 +25,7 @@ func (c *client) acmeCommand() *cobra.Command {
 // DNS records additionally its configured wait.
 const orderWait = 20 * time.Minute
 
-var acmeParams = []validate.Param{
+var acmeParams = []field.Param{
 	{Name: "email", Description: "contact address for the authority; setting it accepts its terms of service"},
 	{Name: "directory", Description: "URL of the authority's ACME directory; null: Let's Encrypt"},
 	{Name: "staging", Description: "URL of the staging directory; null: that of Let's Encrypt"},

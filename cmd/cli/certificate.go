@@ -15,7 +15,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/certs"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) certificateCommand() *cobra.Command {
@@ -305,7 +305,7 @@ const maxUpload = 8 << 20
 func readFile(cmd *cobra.Command, name string) ([]byte, error) { return readUpTo(cmd, name, maxUpload) }
 
 // requestParams are the fields of a CSR except its name.
-var requestParams = []validate.Param{
+var requestParams = []field.Param{
 	{Name: "fqdn", Description: "Host name, or a wildcard, e.g. *.example.com"}, {Name: "country", Description: "Two letters"},
 	{Name: "state", Description: "State or province"}, {Name: "locality", Description: "Town; without hyphens and dots"},
 	{Name: "organization", Description: "Organization; without hyphens and dots"}, {Name: "division", Description: "Department of the organization"},

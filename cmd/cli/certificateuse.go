@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) certificateAdd() *cobra.Command {
@@ -78,7 +78,7 @@ func (c *client) farmThenCertificate() cobra.CompletionFunc {
 	}
 }
 
-var ocspParams = []validate.Param{
+var ocspParams = []field.Param{
 	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "Whether OCSP responses are fetched and stapled"},
 	{Name: "private_responders", PossibleValues: []string{"true", "false"}, Description: "Whether OCSP responders may have private addresses"},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) checkCommand() *cobra.Command {
@@ -36,7 +37,7 @@ the fields.`,
 		}
 		rules := validate.Rules{Prefixes: validate.SystemPrefixes}
 		cfg, err := document.Load(all.text, rules)
-		var warnings []validate.Error
+		var warnings []field.Error
 		if err == nil {
 			warnings = rules.Warnings(cfg)
 		}
@@ -75,7 +76,7 @@ type finding struct {
 	Message string `json:"message"`
 }
 
-func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []validate.Error) error {
+func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []field.Error) error {
 	verdict := struct {
 		Valid    bool      `json:"valid"`
 		Errors   []finding `json:"errors"`
@@ -105,7 +106,7 @@ func findings(err error) []finding {
 		if positioned, ok := errors.AsType[*document.Error](one); ok {
 			f.Line, f.Column, f.Message = positioned.Line, positioned.Column, positioned.Err.Error()
 		}
-		if broken, ok := errors.AsType[*validate.Error](one); ok {
+		if broken, ok := errors.AsType[*field.Error](one); ok {
 			f.Path, f.Field, f.Message = broken.Path, broken.Field, broken.Message
 		}
 		out = append(out, f)

@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) farmCommand() *cobra.Command {
@@ -154,11 +155,11 @@ func farmSheet(f farmDetails) *show.Sheet {
 
 // farmSections returns the settings of farms of all profiles, without exceptions.
 func farmSections(except ...string) []section {
-	return sections(func(p validate.Profile) []validate.Param { return without(p.Farm().Update.Params(), except...) })
+	return sections(func(p validate.Profile) []field.Param { return without(p.Farm().Update.Params(), except...) })
 }
 
 // sections returns settings by profile, http farms first.
-func sections(of func(validate.Profile) []validate.Param) (out []section) {
+func sections(of func(validate.Profile) []field.Param) (out []section) {
 	for i, p := range validate.Profiles() {
 		title := ""
 		if i > 0 {
@@ -169,8 +170,8 @@ func sections(of func(validate.Profile) []validate.Param) (out []section) {
 	return out
 }
 
-func without(params []validate.Param, names ...string) []validate.Param {
-	return slices.DeleteFunc(params, func(p validate.Param) bool { return slices.Contains(names, p.Name) })
+func without(params []field.Param, names ...string) []field.Param {
+	return slices.DeleteFunc(params, func(p field.Param) bool { return slices.Contains(names, p.Name) })
 }
 
 func (c *client) farmCreate() *cobra.Command {

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // settings are the body fields of a command, as flags (--contimeout 5) and as arguments
@@ -17,7 +18,7 @@ import (
 // given by repeating its name.
 type settings struct {
 	sections []section
-	params   []validate.Param // first section first, each name once
+	params   []field.Param // first section first, each name once
 	values   map[string]*string
 	lists    map[string]*[]string
 	lookUp   func(argument) []string // returns the names of a kind for completion; may be nil
@@ -30,7 +31,7 @@ var namedBy = map[string]argument{
 }
 
 // offered returns the listable values of a setting; for a list, those after the last comma.
-func (s *settings) offered(p validate.Param, typed string) (out []string) {
+func (s *settings) offered(p field.Param, typed string) (out []string) {
 	before := ""
 	if i := strings.LastIndexByte(typed, ','); i >= 0 && isList(p) {
 		before = typed[:i+1]
@@ -72,11 +73,11 @@ func takes(cmd *cobra.Command) (s *settings) {
 // single kind or the first.
 type section struct {
 	of     string
-	params []validate.Param
+	params []field.Param
 }
 
 // addSettings adds a flag for every field except those in except.
-func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) *settings {
+func addSettings(cmd *cobra.Command, params []field.Param, except ...string) *settings {
 	return addSections(cmd, []section{{params: params}}, except...)
 }
 
@@ -84,7 +85,7 @@ func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) 
 func addSections(cmd *cobra.Command, sections []section, except ...string) *settings {
 	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
 	for _, part := range sections {
-		part.params = slices.DeleteFunc(slices.Clone(part.params), func(p validate.Param) bool { return slices.Contains(except, p.Name) })
+		part.params = slices.DeleteFunc(slices.Clone(part.params), func(p field.Param) bool { return slices.Contains(except, p.Name) })
 		s.sections = append(s.sections, part)
 		for _, p := range part.params {
 			s.add(cmd, p, part.of)
@@ -98,14 +99,14 @@ func addSections(cmd *cobra.Command, sections []section, except ...string) *sett
 // fields.
 type form struct {
 	before, title string
-	list          func([]validate.Param) string
+	list          func([]field.Param) string
 	text          func(string) string // formats the command's long help
 }
 
 var (
 	onTerminal = form{title: "\n\n%s:\n", list: helpOf, text: func(s string) string { return s }}
 	// inManual is markdown for manual pages.
-	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []validate.Param) string { return definitions(params, about) }, text: asMarkdown}
+	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []field.Param) string { return definitions(params, about) }, text: asMarkdown}
 )
 
 // explained returns a command's long help with its settings. It is built on demand, because
@@ -126,7 +127,7 @@ func explained(cmd *cobra.Command, in form) string {
 	return out.String()
 }
 
-func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
+func (s *settings) add(cmd *cobra.Command, p field.Param, of string) {
 	if s.values[p.Name] != nil || s.lists[p.Name] != nil {
 		return
 	}
@@ -151,7 +152,7 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 }
 
 // isList reports whether a field accepts several values.
-func isList(p validate.Param) bool { return slices.Contains(p.Options, "list") }
+func isList(p field.Param) bool { return slices.Contains(p.Options, "list") }
 
 func (s *settings) repeats() string {
 	if len(s.lists) == 0 {
@@ -160,7 +161,7 @@ func (s *settings) repeats() string {
 	return ",\nand a list by repeating its name, or with commas if no item contains one"
 }
 
-func about(p validate.Param) string {
+func about(p field.Param) string {
 	out := strings.TrimSuffix(p.Description, ".")
 	switch {
 	case len(p.PossibleValues) > 1:
@@ -174,7 +175,7 @@ func about(p validate.Param) string {
 }
 
 // helpOf returns a list of fields for a terminal.
-func helpOf(params []validate.Param) string {
+func helpOf(params []field.Param) string {
 	var out strings.Builder
 	width := 18
 	for _, p := range params {
@@ -234,7 +235,7 @@ func listOf(items []string) any {
 }
 
 func (s *settings) unknown(name string) error {
-	return usagef("unknown setting %q%s", name, validate.Suggestion(name, s.names()))
+	return usagef("unknown setting %q%s", name, suggest.For(name, s.names()))
 }
 
 // value returns a setting for sending. The word null stands for the default of settings that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // Terms of HAProxy and nginx lead to the corresponding commands.
@@ -35,7 +35,7 @@ func TestExplanationsNameCommandsThatExist(t *testing.T) {
 	a := ready(t)
 	commands := regexp.MustCompile(`sluice ([a-z]+(?: [a-z]+)?)`)
 	tried := map[string]bool{}
-	for word, term := range validate.Terms() {
+	for word, term := range suggest.Terms() {
 		for _, m := range commands.FindAllStringSubmatch(term.Command, -1) {
 			words := strings.Fields(m[1])
 			if len(words) == 2 && slices.Contains([]string{"for", "too"}, words[1]) {

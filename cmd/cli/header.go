@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // headerKinds are the lists of header rules in display order.
@@ -64,7 +65,7 @@ func headerKind(name string) (ruleKind, error) {
 		}
 		known = append(known, k.service)
 	}
-	return ruleKind{}, usagef("unknown kind %q%s", name, validate.Suggestion(name, known))
+	return ruleKind{}, usagef("unknown kind %q%s", name, suggest.For(name, known))
 }
 
 // onHeaders returns a command about one kind of rule: FARM KIND and more.

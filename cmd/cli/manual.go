@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // documentExample is the example in the page about documents.
@@ -48,7 +49,7 @@ system:
 
 type documentSection struct {
 	title, about string
-	params       []validate.Param
+	params       []field.Param
 }
 
 // documentSections returns the objects of a document with their fields.
@@ -110,7 +111,7 @@ func DocumentPage() *cobra.Command {
 }
 
 // inDocument is about for a field of a document, with details that matter only there.
-func inDocument(p validate.Param) string {
+func inDocument(p field.Param) string {
 	out := about(p) + "."
 	if isList(p) {
 		out += " A list."
@@ -168,7 +169,7 @@ func asMarkdown(text string) string {
 }
 
 // definitions returns a markdown list of fields with their descriptions.
-func definitions(params []validate.Param, said func(validate.Param) string) string {
+func definitions(params []field.Param, said func(field.Param) string) string {
 	var out strings.Builder
 	for _, p := range params {
 		fmt.Fprintf(&out, "**%s**\n: %s\n\n", p.Name, markdown.Replace(said(p)))

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const notifications = "/system/notifications"
@@ -46,7 +46,7 @@ func (c *client) notificationList() *cobra.Command {
 	}
 }
 
-var emailParams = append([]validate.Param{
+var emailParams = append([]field.Param{
 	{Name: "server", Description: "mail server, host or host:port (default port 25, with tls 587); blank: send no mail"},
 	{Name: "user", Description: "user name for the mail server; blank: no authentication"},
 	{Name: "from", Description: "sender address of mails"},
@@ -117,22 +117,22 @@ func (c *client) notificationSwitch(action, short string) *cobra.Command {
 	}
 }
 
-var prefixParam = validate.Param{Name: "prefix", Description: "prefix of mail subjects"}
+var prefixParam = field.Param{Name: "prefix", Description: "prefix of mail subjects"}
 
 func (c *client) notificationBackends() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is reported; null: 1"}}, &cobra.Command{
+	return c.settingsOf(notifications+"/alerts/backends", []field.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is reported; null: 1"}}, &cobra.Command{
 		Use: "backends [NAME=VALUE…]", Short: "Show or change notifications about backends", Example: "  sluice notification backends prefix='[prod]' avoidflappingtime=30",
 	})
 }
 
 func (c *client) notificationCluster() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/cluster", []validate.Param{prefixParam}, &cobra.Command{
+	return c.settingsOf(notifications+"/alerts/cluster", []field.Param{prefixParam}, &cobra.Command{
 		Use: "cluster [NAME=VALUE…]", Short: "Show or change notifications about the cluster", Example: "  sluice notification cluster prefix='[prod]'",
 	})
 }
 
 func (c *client) notificationInterfaces() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/interfaces", []validate.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are reported; null: all"}}, &cobra.Command{
+	return c.settingsOf(notifications+"/alerts/interfaces", []field.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are reported; null: all"}}, &cobra.Command{
 		Use: "interfaces [NAME=VALUE…]", Short: "Show or change the interfaces that are reported", Example: "  sluice notification interfaces interfaces=eth0 interfaces=eth1",
 	})
 }
@@ -164,7 +164,7 @@ func (c *client) notificationKinds() *cobra.Command {
 }
 
 // wayParams are the settings of notification methods that exist once.
-var wayParams = append([]validate.Param{
+var wayParams = append([]field.Param{
 	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether events are sent there"},
 }, choiceParams("null: all")...)
 

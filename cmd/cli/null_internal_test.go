@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // The word null is accepted for every setting with a default, as the help states.
@@ -18,7 +19,7 @@ func TestNullIsAcceptedForEverySettingWithADefault(t *testing.T) {
 	}
 }
 
-func accepted[T any](t *testing.T, table *validate.Table[T]) {
+func accepted[T any](t *testing.T, table *field.Table[T]) {
 	t.Helper()
 	s := &settings{params: table.Params()}
 	for _, p := range s.params {

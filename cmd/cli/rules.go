@@ -12,13 +12,14 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // ruleKind is a kind of rule in the command line.
 type ruleKind struct {
 	farm, service string // names of its list at either level; farm may be empty
 	moves         bool
-	params        []validate.Param
+	params        []field.Param
 }
 
 func kindOf[T comparable](l *validate.RuleList[T]) ruleKind {
@@ -50,7 +51,7 @@ func (k ruleKind) read(args []string) (map[string]any, error) {
 	for _, arg := range args {
 		name, value, found := strings.Cut(arg, "=")
 		switch _, twice := out[name]; {
-		case !found || !slices.ContainsFunc(k.params, func(p validate.Param) bool { return p.Name == name }):
+		case !found || !slices.ContainsFunc(k.params, func(p field.Param) bool { return p.Name == name }):
 			plain = append(plain, arg)
 		case twice:
 			return nil, usagef("%s is given twice", name)

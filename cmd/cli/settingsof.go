@@ -6,21 +6,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // settingsOf returns a command that shows the settings at a path, or changes them by PUT.
-func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Command) *cobra.Command {
+func (c *client) settingsOf(path string, params []field.Param, cmd *cobra.Command) *cobra.Command {
 	return c.settingsBy(http.MethodPut, path, params, nil, cmd)
 }
 
 // settingsBy is settingsOf with another method, and additional fields to show.
-func (c *client) settingsBy(method, path string, params []validate.Param, also []shownField, cmd *cobra.Command) *cobra.Command {
+func (c *client) settingsBy(method, path string, params []field.Param, also []shownField, cmd *cobra.Command) *cobra.Command {
 	return c.settingsWith(method, path, params, also, cmd, func(*cobra.Command, map[string]any) error { return nil })
 }
 
 // settingsWith is settingsBy with additional fields set by more.
-func (c *client) settingsWith(method, path string, params []validate.Param, also []shownField, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
+func (c *client) settingsWith(method, path string, params []field.Param, also []shownField, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
 	s := addSettings(cmd, params)
 	cmd.Annotations[showsSettings] = "yes"
 	cmd.Args = cobra.ArbitraryArgs

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) systemCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func delivered(server any) string {
 	return text
 }
 
-var systemParams = []validate.Param{
+var systemParams = []field.Param{
 	{Name: "api_names", Options: []string{"list"}, Description: "further names of the API for browsers, besides those of its certificate and of the host; null: none"},
 	{Name: "resolve_min_ttl", Description: "minimum TTL in seconds for addresses of a backend's host name; null: 5"},
 	{Name: "resolve_max_ttl", Description: "maximum TTL in seconds for them; null: 3600"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (c *client) userServices() *cobra.Command {
@@ -50,11 +51,11 @@ func (c *client) userOIDC() *cobra.Command {
 
 // withSecret is settingsOf with a secret that must not be on the command line, where other
 // users could see it. It is read from the terminal or from standard input.
-func (c *client) withSecret(path string, params []validate.Param, secret string, cmd *cobra.Command) *cobra.Command {
+func (c *client) withSecret(path string, params []field.Param, secret string, cmd *cobra.Command) *cobra.Command {
 	flag := strings.ReplaceAll(secret, "_", "-")
 	cmd.Long = cmd.Short + ". With --" + flag + " it\nis prompted for on a terminal, else it is the first line of standard input."
 	asks := cmd.Flags().Bool(flag, false, "prompt for it, because other users can see the command line")
-	shown := slices.DeleteFunc(params, func(p validate.Param) bool { return p.Name == secret })
+	shown := slices.DeleteFunc(params, func(p field.Param) bool { return p.Name == secret })
 	return c.settingsWith(http.MethodPut, path, shown, nil, cmd, func(cmd *cobra.Command, fields map[string]any) (err error) {
 		if *asks {
 			fields[secret], err = newPassword(cmd)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/event"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func pathOfWebhook(name string, more ...string) (string, error) {
@@ -33,15 +33,15 @@ func eventKinds() (out []string) {
 }
 
 // choiceParams returns the settings that select events.
-func choiceParams(none string) []validate.Param {
-	return []validate.Param{
+func choiceParams(none string) []field.Param {
+	return []field.Param{
 		{Name: "kinds", PossibleValues: eventKinds(), Options: []string{"list"}, Description: "kind of event to send; " + none},
 		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Description: "minimum severity; null: info"},
 	}
 }
 
-func webhookParams() []validate.Param {
-	return append([]validate.Param{
+func webhookParams() []field.Param {
+	return append([]field.Param{
 		{Name: "url", Description: "URL that messages are posted to: https:// or http://"},
 		{Name: "ca", Description: "list of authorities that verifies the receiver; blank: the system's"},
 		{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether messages are sent"},

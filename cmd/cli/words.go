@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // hidden marks an obsolete name of a command, which is in no help.
@@ -45,10 +45,10 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if text := reordered(cmd, args); text != "" {
 		return usagef("unknown command %q for %q (did you mean %s?)", args[0], cmd.CommandPath(), text)
 	}
-	if term, is := validate.Foreign(args[0]); is && term.Command != "" {
+	if term, is := suggest.Foreign(args[0]); is && term.Command != "" {
 		return usagef("unknown command %q for %q: %s", args[0], cmd.CommandPath(), term.Command)
 	}
-	if near := validate.Nearest(args[0], names(cmd)); len(near) > 0 {
+	if near := suggest.Nearest(args[0], names(cmd)); len(near) > 0 {
 		return usagef("unknown command %q for %q (did you mean %s?)", args[0], cmd.CommandPath(), strings.Join(near, " or "))
 	}
 	if !cmd.HasParent() {

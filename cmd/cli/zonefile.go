@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
@@ -87,7 +88,7 @@ func (c *client) zoneCheck() *cobra.Command {
 			}
 			read := zonefile.Parse(content, args[0])
 			problems := read.Problems
-			validate.CheckRecordsAlone(&read.Zone, func(i int, err validate.Error) bool {
+			validate.CheckRecordsAlone(&read.Zone, func(i int, err field.Error) bool {
 				problems = append(problems, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
 				return true
 			})

@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -174,7 +175,7 @@ func words[W ~string](list []W) (out []any) {
 }
 
 // send applies a body to an object like the API; false if it is refused.
-func send[T any](table *validate.Table[T], body map[string]any, to *T) bool {
+func send[T any](table *field.Table[T], body map[string]any, to *T) bool {
 	values, err := table.Decode("", body)
 	return err == nil && values.Apply(to) == nil
 }

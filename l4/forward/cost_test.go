@@ -11,10 +11,11 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // costs returns the cost of a change of each l4xnat field, from the schema.
-func costs(t *testing.T) map[string]validate.Cost {
+func costs(t *testing.T) map[string]field.Cost {
 	t.Helper()
 	raw, err := json.Marshal(validate.Schema())
 	if err != nil {
@@ -23,14 +24,14 @@ func costs(t *testing.T) map[string]validate.Cost {
 	var schema struct {
 		Defs map[string]struct {
 			Properties map[string]struct {
-				Cost validate.Cost `json:"x-cost"`
+				Cost field.Cost `json:"x-cost"`
 			}
 		} `json:"$defs"`
 	}
 	if err := json.Unmarshal(raw, &schema); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]validate.Cost{}
+	out := map[string]field.Cost{}
 	for name, p := range schema.Defs["l4xnat_farm"].Properties {
 		out[name] = p.Cost
 	}
@@ -44,33 +45,33 @@ func TestChangesCostAsDocumentedInTheSchema(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		cost  validate.Cost
+		cost  field.Cost
 		// holds fails unless the change has the effect of its cost.
 		holds func(t *testing.T, a *appliance, f farm.Farm, old net.Conn)
 	}{
-		{"grace", 60, validate.CostNone, func(t *testing.T, a *appliance, f farm.Farm, old net.Conn) {
+		{"grace", 60, field.CostNone, func(t *testing.T, a *appliance, f farm.Farm, old net.Conn) {
 			f.Stopped = true
 			a.publish(f)
 			goesOn(t, old)
 		}},
-		{"proxyprotocol_out", "v1", validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
+		{"proxyprotocol_out", "v1", field.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
 			if got := line(t, a.dial(f)); !strings.HasPrefix(got, "PROXY TCP4 ") {
 				t.Errorf("a new connection begins with %q", got)
 			}
 		}},
-		{"source", "127.0.0.7", validate.CostConnections, nil},
-		{"idle_timeout", 1, validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) { isOver(t, a.dial(f)) }},
-		{"maxconnections", 1, validate.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
+		{"source", "127.0.0.7", field.CostConnections, nil},
+		{"idle_timeout", 1, field.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) { isOver(t, a.dial(f)) }},
+		{"maxconnections", 1, field.CostConnections, func(t *testing.T, a *appliance, f farm.Farm, _ net.Conn) {
 			if c, err := net.Dial("tcp", address(f)); err == nil {
 				defer c.Close()
 				isOver(t, c)
 			}
 		}},
-		{"algorithm", "roundrobin", validate.CostConnections, nil},
-		{"vport", nil, validate.CostRestart, nil},
-		{"protocol", "ftp", validate.CostRestart, nil},
-		{"nattype", "dsr", validate.CostRestart, nil},
-		{"datapath", "kernel", validate.CostRestart, nil},
+		{"algorithm", "roundrobin", field.CostConnections, nil},
+		{"vport", nil, field.CostRestart, nil},
+		{"protocol", "ftp", field.CostRestart, nil},
+		{"nattype", "dsr", field.CostRestart, nil},
+		{"datapath", "kernel", field.CostRestart, nil},
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			if said := costs(t)[c.field]; said != c.cost {
@@ -94,7 +95,7 @@ func TestChangesCostAsDocumentedInTheSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.publish(changed)
-			if c.cost == validate.CostRestart {
+			if c.cost == field.CostRestart {
 				isOver(t, old)
 				return
 			}

@@ -11,11 +11,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // changed sets a field of the farm by its rule, publishes the farm, and returns the cost
 // given by the schema.
-func changed(t *testing.T, a *l7test.Appliance, name string, value any) validate.Cost {
+func changed(t *testing.T, a *l7test.Appliance, name string, value any) field.Cost {
 	t.Helper()
 	sent, err := validate.FarmUpdate.Decode("", map[string]any{name: value})
 	if err != nil {
@@ -33,7 +34,7 @@ func changed(t *testing.T, a *l7test.Appliance, name string, value any) validate
 	var schema struct {
 		Defs map[string]struct {
 			Properties map[string]struct {
-				Cost validate.Cost `json:"x-cost"`
+				Cost field.Cost `json:"x-cost"`
 			}
 		} `json:"$defs"`
 	}
@@ -50,7 +51,7 @@ func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
 	if got := c.Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
 		t.Fatal(got.StatusCode)
 	}
-	if cost := changed(t, a, "maxrequest", validate.MinHead); cost != validate.CostNone {
+	if cost := changed(t, a, "maxrequest", validate.MinHead); cost != field.CostNone {
 		t.Errorf("the cost in the schema is %s", cost)
 	}
 	if got := c.Send(l7test.Get("/" + string(slices.Repeat([]byte("a"), validate.MinHead)))).Get(); got.StatusCode != 414 {
@@ -74,7 +75,7 @@ func TestChangeForNewConnectionsHoldsForThoseAlone(t *testing.T) {
 		}
 	}
 	get(2)
-	if cost := changed(t, a, "disable_http2", true); cost != validate.CostConnections {
+	if cost := changed(t, a, "disable_http2", true); cost != field.CostConnections {
 		t.Errorf("the cost in the schema is %s", cost)
 	}
 	fresh, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, ServerName: "a.test", NextProtos: []string{"h2", "http/1.1"}})
@@ -95,7 +96,7 @@ func TestChangeOfTheCostOfARestartEndsConnections(t *testing.T) {
 	if got := c.Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
 		t.Fatal(got.StatusCode)
 	}
-	if cost := changed(t, a, "vport", fmt.Sprint(a.Listen(t, "127.0.0.1").Port())); cost != validate.CostRestart {
+	if cost := changed(t, a, "vport", fmt.Sprint(a.Listen(t, "127.0.0.1").Port())); cost != field.CostRestart {
 		t.Errorf("the cost in the schema is %s", cost)
 	}
 	if rest := c.Rest(); rest != "" {

@@ -34,6 +34,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
@@ -60,7 +61,7 @@ type Applier interface {
 	RefusedStarts() map[uint32]string
 	InSync() bool
 	Standing() apply.Standing
-	Unsettled() []validate.Error
+	Unsettled() []field.Error
 }
 
 // Deps holds the API's dependencies on the rest of mgmt. Applier, History, Keys, Users,

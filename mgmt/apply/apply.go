@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Publisher brings a whole configuration to the engines and netd.
@@ -62,9 +63,9 @@ type Result struct {
 	// Diff is the unified diff of the documents.
 	Diff string
 	// Warnings are about settings that are allowed but cannot work.
-	Warnings []validate.Error
+	Warnings []field.Error
 	// Takeovers are the Warnings about ports of this machine that a farm takes over.
-	Takeovers []validate.Error
+	Takeovers []field.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
 	// Absent are the farms of FarmErrors that start once this machine has their address.

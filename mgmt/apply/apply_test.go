@@ -22,6 +22,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -142,8 +143,8 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 		check  func(error) bool
 	}{
 		{"by the edit", nil, func(*farm.Config) error { return boom }, 0, func(err error) bool { return err == boom }},
-		{"by a rule", nil, add(shop("b_", 8082)), 0, func(err error) bool { var v *validate.Error; return errors.As(err, &v) && v.Field == "name" }},
-		{"by a taken address", nil, add(shop("b", 8080)), 0, func(err error) bool { var v *validate.Error; return errors.As(err, &v) && v.Field == "vport" }},
+		{"by a rule", nil, add(shop("b_", 8082)), 0, func(err error) bool { var v *field.Error; return errors.As(err, &v) && v.Field == "name" }},
+		{"by a taken address", nil, add(shop("b", 8080)), 0, func(err error) bool { var v *field.Error; return errors.As(err, &v) && v.Field == "vport" }},
 		{"by the expected revision", nil, add(shop("b", 8082)), 7, func(err error) bool { return errors.Is(err, apply.ErrConflict) }},
 		{"by the engine", func(c *farm.Config) (apply.Outcome, error) {
 			if len(c.Farms) > 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // MaxComment is the maximum length of a change's comment, in bytes.
@@ -112,7 +113,7 @@ func (a *Applier) try(ctx context.Context, by Author, comment func() string, exp
 	if err == nil && isDryRun(ctx) {
 		_, err = a.trialOf(ctx, by, comment(), old, cfg)
 		if err == nil && !r.Unchanged {
-			var absent []validate.Error
+			var absent []field.Error
 			absent, err = a.probe(ctx, old.cfg, cfg)
 			r.Warnings = append(r.Warnings, absent...)
 		}
@@ -359,7 +360,7 @@ func checkComment(s string) error {
 	if len(s) <= MaxComment && utf8.ValidString(s) {
 		return nil
 	}
-	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
+	return &field.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
 }
 
 // dropForeignIDs clears IDs in changed farms of cfg that changed farms of old lack, and repeated

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Passwords in the commands of checks are sealed word by word. Commands are stored, shown and
@@ -33,7 +34,7 @@ func (a *Applier) sealCommands(old, cfg *farm.Config) error {
 			err = fmt.Errorf("is %d bytes long with its passwords sealed, %d at most are possible: write a shorter one", len(sealed), validate.MaxCommand)
 		}
 		if err != nil {
-			return &validate.Error{Path: validate.CheckPath(c.Name), Field: "command", Message: "command " + err.Error()}
+			return &field.Error{Path: validate.CheckPath(c.Name), Field: "command", Message: "command " + err.Error()}
 		}
 		c.Command = sealed
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // steps applies edits to a draft one after another.
@@ -220,7 +220,7 @@ func TestATransactionIsCheckedAsAWhole(t *testing.T) {
 	if cfg, _ := h.Current(); cfg.Farm("a").VPort != 8090 || cfg.Farm("b").VPort != 8080 {
 		t.Errorf("%s", text(t, cfg))
 	}
-	var broken *validate.Error
+	var broken *field.Error
 	if err := swap(8090); !errors.As(err, &broken) {
 		t.Errorf("both at one port: %v", err)
 	}

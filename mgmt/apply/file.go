@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 type fromFile struct{}
@@ -13,7 +13,7 @@ type fromFile struct{}
 func FromFile(ctx context.Context) context.Context { return context.WithValue(ctx, fromFile{}, true) }
 
 // overruled warns that the next read of the configuration file discards a change.
-func (a *Applier) overruled(ctx context.Context) []validate.Error {
+func (a *Applier) overruled(ctx context.Context) []field.Error {
 	if a.file == nil || ctx.Value(fromFile{}) != nil {
 		return nil
 	}
@@ -21,5 +21,5 @@ func (a *Applier) overruled(ctx context.Context) []validate.Error {
 	if path == "" {
 		return nil
 	}
-	return []validate.Error{{Message: fmt.Sprintf("this appliance takes its configuration from %s: the next start or reload discards this change unless it is made there as well", path)}}
+	return []field.Error{{Message: fmt.Sprintf("this appliance takes its configuration from %s: the next start or reload discards this change unless it is made there as well", path)}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Rules of the kernel get packets before any socket. So a kernel farm could take the port of
@@ -30,7 +31,7 @@ func WithListeners(list func() ([]Listener, error)) Option {
 // checkForeign refuses kernel farms that are new or moved and would take the address and port
 // of another program's listener. If the program or the farm uses all addresses, it returns a
 // warning instead: the program keeps its other addresses, or the operator wants the takeover.
-func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error, err error) {
+func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []field.Error, err error) {
 	fresh := newlyTaken(old, cfg)
 	if a.listeners == nil || len(fresh) == 0 {
 		return nil, nil
@@ -47,7 +48,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 				continue
 			}
 			if l.Addr.Addr() == f.VIP {
-				return nil, &validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
+				return nil, &field.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
 					"vip and vport must not be what another program listens on, %s, got %s: its clients would come to the farm; use another vip or port, or stop that program",
 					l, validate.ProfileOf(f).ListensOn(f))}
 			}
@@ -56,7 +57,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 			}
 		}
 		if len(taken) > 0 {
-			warnings = append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: unreachable(f, taken, cfg.System.SSH.Port)})
+			warnings = append(warnings, field.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: unreachable(f, taken, cfg.System.SSH.Port)})
 		}
 	}
 	return warnings, nil
@@ -90,7 +91,7 @@ func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
 
 // takeovers returns the warnings about ports of other programs or of the API that a farm takes
 // from now on. No other warning is about vport.
-func takeovers(old, cfg *farm.Config, warnings []validate.Error) (out []validate.Error) {
+func takeovers(old, cfg *farm.Config, warnings []field.Error) (out []field.Error) {
 	fresh := newlyTaken(old, cfg)
 	for _, w := range warnings {
 		if w.Field == "vport" && slices.ContainsFunc(fresh, func(f *farm.Farm) bool { return w.Path == validate.FarmPath(f.Name) }) {

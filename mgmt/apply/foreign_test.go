@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func kernelFarm(name, vip string, protocol farm.L4Protocol, ports ...uint16) farm.Farm {
@@ -53,7 +54,7 @@ func TestKernelFarmsRefuseForeignListeners(t *testing.T) {
 	} {
 		h := newHouse(t, apply.WithRules(validate.Rules{}), apply.WithListeners(func() ([]apply.Listener, error) { return []apply.Listener{c.there}, nil }))
 		r, err := h.Change(context.Background(), root, "", 0, add(c.farm))
-		var broken *validate.Error
+		var broken *field.Error
 		warnings := ofPorts(r.Warnings)
 		switch {
 		case c.refused != "" && (!errors.As(err, &broken) || broken.Path != `farm "k"` || broken.Field != "vport" || !strings.Contains(broken.Message, c.refused)):
@@ -68,8 +69,8 @@ func TestKernelFarmsRefuseForeignListeners(t *testing.T) {
 
 // ofPorts returns the warnings about ports. The farms of these tests also cause warnings
 // because they have no checks and use loopback addresses.
-func ofPorts(warnings []validate.Error) []validate.Error {
-	return slices.DeleteFunc(slices.Clone(warnings), func(w validate.Error) bool { return w.Field != "vport" })
+func ofPorts(warnings []field.Error) []field.Error {
+	return slices.DeleteFunc(slices.Clone(warnings), func(w field.Error) bool { return w.Field != "vport" })
 }
 
 func TestOnlyForeignExistingListenersConflict(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // relay returns an l4xnat farm with one backend.
@@ -80,7 +80,7 @@ func TestNamesOfBackendsOfL4FarmsAreResolved(t *testing.T) {
 		return add(f)
 	}
 	_, err := h.Change(context.Background(), root, "", 0, named(farm.ResolveFirst))
-	var broken *validate.Error
+	var broken *field.Error
 	if !errors.As(err, &broken) || broken.Path != `farm "a" backend 0` || broken.Field != "ip" || !strings.Contains(broken.Message, "no such name") {
 		t.Fatal(err)
 	}

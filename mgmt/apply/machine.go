@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Settings of the machine do not go to the engines. They are stored first and applied to the
@@ -17,7 +18,7 @@ import (
 
 // Machine applies settings of the machine.
 type Machine interface {
-	// Check returns a *validate.Error for settings that cannot work, e.g. an address this
+	// Check returns a *field.Error for settings that cannot work, e.g. an address this
 	// machine does not have. It runs before anything changes and judges only differences
 	// between old and new.
 	Check(ctx context.Context, old, new *farm.System) error
@@ -65,7 +66,7 @@ func (a *Applier) release(ctx context.Context, r *Result, err *error) {
 
 // Settle applies the settings in force to the machine, at start and after a change, and returns
 // the failures. It continues if ctx is cancelled.
-func (a *Applier) Settle(ctx context.Context) []validate.Error {
+func (a *Applier) Settle(ctx context.Context) []field.Error {
 	a.settling <- struct{}{}
 	defer func() { <-a.settling }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -86,10 +87,10 @@ func (a *Applier) Settle(ctx context.Context) []validate.Error {
 
 // Unsettled returns the settings of the machine that could not be applied, by section. It never
 // blocks.
-func (a *Applier) Unsettled() (out []validate.Error) {
+func (a *Applier) Unsettled() (out []field.Error) {
 	problems := *a.unsettled.Load()
 	for _, section := range slices.Sorted(maps.Keys(problems)) {
-		out = append(out, validate.Error{Path: validate.SectionPath(section), Message: problems[section]})
+		out = append(out, field.Error{Path: validate.SectionPath(section), Message: problems[section]})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // machine is a Machine that records its calls.
@@ -98,7 +99,7 @@ func TestAliasesAreStoredWithoutMachineCalls(t *testing.T) {
 }
 
 func TestRefusedMachineSettingsAreNotStored(t *testing.T) {
-	m := &machine{refuse: &validate.Error{Path: "system ntp", Field: "server", Message: "server is none"}}
+	m := &machine{refuse: &field.Error{Path: "system ntp", Field: "server", Message: "server is none"}}
 	h := newHouse(t, apply.WithMachine(m))
 	h.must(add(shop("a", 8080)))
 	before := h.moment()
@@ -128,8 +129,8 @@ func TestFailedMachineSettingsWarn(t *testing.T) {
 	if err != nil || m.ended {
 		t.Fatalf("%v; the machine got a cancelled context: %t", err, m.ended)
 	}
-	want := []validate.Error{{Path: "system dns", Message: "c"}, {Path: "system ntp", Message: "no chrony here; b"}}
-	for _, got := range [][]validate.Error{r.Warnings, h.Unsettled()} {
+	want := []field.Error{{Path: "system dns", Message: "c"}, {Path: "system ntp", Message: "no chrony here; b"}}
+	for _, got := range [][]field.Error{r.Warnings, h.Unsettled()} {
 		if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 			t.Errorf("%+v", got)
 		}

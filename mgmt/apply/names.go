@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // resolveTimeout is the total time for which a change asks for names. The writes of a transaction
@@ -87,7 +88,7 @@ func backendsAt(cfg *farm.Config, farms []int) iter.Seq[backendAt] {
 // A name that does not exist is refused if its backend stands for one server, except in a
 // document, which would be refused as a whole. Other names without an address cause a warning;
 // their backend is not used until it has one.
-func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
+func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []field.Error, err error) {
 	before := namedIn(old)
 	var ask []backendAt
 	for p := range backends(cfg) {
@@ -122,10 +123,10 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		switch {
 		case err == nil:
 		case b.Spreads() || unanswered(err) || isDocument(ctx) && !errors.Is(err, errVersion):
-			warnings = append(warnings, validate.Error{Path: path, Field: "ip",
+			warnings = append(warnings, field.Error{Path: path, Field: "ip",
 				Message: fmt.Sprintf("ip: %s has no address yet: %s; the backend is not used until it has one", b.Host, reason(err))})
 		default:
-			return nil, nil, &validate.Error{Path: path, Field: "ip",
+			return nil, nil, &field.Error{Path: path, Field: "ip",
 				Message: fmt.Sprintf("ip must be an address or a resolvable host name, got %q: %s", b.Host, reason(err))}
 		}
 	}

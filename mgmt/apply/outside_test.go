@@ -17,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // lateNames are names whose server answers only after answer is closed.
@@ -125,7 +126,7 @@ func TestAChangeIsMadeOnceIfNoOtherCameFirst(t *testing.T) {
 		})
 		return err
 	})
-	var invalid *validate.Error
+	var invalid *field.Error
 	if err := end(); !errors.As(err, &invalid) || edits != 1 {
 		t.Errorf("%v, %d edits", err, edits)
 	}
@@ -371,7 +372,7 @@ func TestDeadNamesOfATransactionShareOneTimeLimit(t *testing.T) {
 			edits = append(edits, add(hosted(fmt.Sprint("f", i), 8000+i, host)))
 		}
 		began := time.Now()
-		var warnings []validate.Error
+		var warnings []field.Error
 		r, err := h.Transact(t.Context(), root, "", 0, func(d *apply.Draft) error {
 			ctx := apply.InDraft(t.Context(), d)
 			for _, edit := range edits {

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // watch is a settable clock.
@@ -182,7 +183,7 @@ func TestARefusedChangeIsNotPending(t *testing.T) {
 		t.Fatal("it was accepted")
 	}
 	for _, d := range []time.Duration{0, time.Second - 1, 24*time.Hour + 1} {
-		var broken *validate.Error
+		var broken *field.Error
 		if _, err := h.Change(wait(d), root, "", 0, port("a", 8182)); !errors.As(err, &broken) || broken.Field != "confirm" {
 			t.Errorf("%v: %v", d, err)
 		}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // probe refuses a dry run as judge would refuse the change: a new address and port of a farm
 // must be free. A farm whose address this machine does not have causes a warning. Farms that
 // keep their listeners are skipped.
-func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []validate.Error, err error) {
+func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []field.Error, err error) {
 	p, able := a.pub.(Prober)
 	if !able {
 		return nil, nil
@@ -40,6 +41,6 @@ func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []
 }
 
 // waits returns the warning about a farm that is down until this machine has its address.
-func waits(f *farm.Farm, problem string) validate.Error {
-	return validate.Error{Path: validate.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
+func waits(f *farm.Farm, problem string) field.Error {
+	return field.Error{Path: validate.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/apply/applytest"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func namedFarm(host string) farm.Farm {
@@ -208,7 +209,7 @@ func TestDocumentWithAnUnknownNameIsApplied(t *testing.T) {
 func TestBackendNamesAreResolved(t *testing.T) {
 	h := newHouse(t)
 	ctx := context.Background()
-	var broken *validate.Error
+	var broken *field.Error
 	_, err := h.Change(ctx, root, "", 0, add(namedFarm("db.example")))
 	if !errors.As(err, &broken) || broken.Field != "ip" || !strings.Contains(err.Error(), `farm "a" service "web" backend 0: ip must be an address or a resolvable host name, got "db.example": no such name`) {
 		t.Fatalf("an unknown name: %v", err)
@@ -238,7 +239,7 @@ func TestNamesResolveToTheOtherFamilyWhereSupported(t *testing.T) {
 	if r := h.must(add(namedFarm("db.example"))); addr(r.Config) != "2001:db8::1" {
 		t.Errorf("address %s", addr(r.Config))
 	}
-	var broken *validate.Error
+	var broken *field.Error
 	f := relay("b", 5000)
 	f.L4.DataPath, f.L4.Backends = farm.DataPathKernel, []farm.Backend{{Host: "db.example"}}
 	if _, err := h.Change(context.Background(), root, "", 0, add(f)); !errors.As(err, &broken) || !strings.Contains(err.Error(), "IP version") {
@@ -403,7 +404,7 @@ func TestDepartedCallerDoesNotCancelThePublication(t *testing.T) {
 
 func TestCommentsAreBounded(t *testing.T) {
 	h := newHouse(t)
-	var broken *validate.Error
+	var broken *field.Error
 	_, err := h.Change(context.Background(), root, strings.Repeat("x", apply.MaxComment+1), 0, add(shop("a", 8080)))
 	if !errors.As(err, &broken) || broken.Field != "comment" {
 		t.Errorf("error is %v", err)

@@ -8,7 +8,7 @@ import (
 	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // publish publishes cfg once. Cancelling ctx does not stop it, as the engines may already have
@@ -182,7 +182,7 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 }
 
 // warnAbsent returns warnings about the changed farms that wait for their address.
-func warnAbsent(old, cfg *farm.Config, out Outcome) (warnings []validate.Error) {
+func warnAbsent(old, cfg *farm.Config, out Outcome) (warnings []field.Error) {
 	if len(out.Absent) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // shelf holds the names that exist, and the content behind a name.
@@ -23,7 +24,7 @@ type shelf struct {
 func (s *shelf) Check(old, cfg *farm.Config) error {
 	for _, f := range cfg.Farms {
 		if f.HTTPS() && !slices.Contains(s.has, f.HTTP.TLS.Certificates[0]) {
-			return &validate.Error{Path: validate.FarmPath(f.Name), Field: "certificates", Message: "certificates: missing"}
+			return &field.Error{Path: validate.FarmPath(f.Name), Field: "certificates", Message: "certificates: missing"}
 		}
 	}
 	return nil
@@ -55,7 +56,7 @@ func TestAMissingNameRefusesTheChangeAndThePlan(t *testing.T) {
 	h.must(add(secure(shop("good", 81), "a.pem")))
 	before := h.moment()
 	_, err := h.Change(t.Context(), root, "", 0, add(secure(shop("bad", 82), "b.pem")))
-	var broken *validate.Error
+	var broken *field.Error
 	if !errors.As(err, &broken) || broken.Path != `farm "bad"` {
 		t.Errorf("got %v", err)
 	}

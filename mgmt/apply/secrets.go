@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Secrets seals secrets in the settings of the machine, which must be readable again;
@@ -29,8 +30,8 @@ func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 		}
 		sealed, err := a.sealed(secret.Purpose, []farm.Secret{*before[i].At}, *secret.At)
 		if err != nil {
-			section, field, _ := strings.Cut(strings.TrimPrefix(secret.Purpose, "system "), " ")
-			return &validate.Error{Path: validate.SectionPath(section), Field: field, Message: field + " " + err.Error()}
+			section, name, _ := strings.Cut(strings.TrimPrefix(secret.Purpose, "system "), " ")
+			return &field.Error{Path: validate.SectionPath(section), Field: name, Message: name + " " + err.Error()}
 		}
 		*secret.At = sealed
 	}

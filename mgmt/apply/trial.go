@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // LeastTrial and MostTrial limit the time until a trial ends.
@@ -47,7 +47,7 @@ func (a *Applier) trialOf(ctx context.Context, by Author, comment string, old *s
 		return nil, nil
 	}
 	if t.Wait < LeastTrial || t.Wait > MostTrial {
-		return nil, &validate.Error{Field: "confirm", Message: fmt.Sprintf("confirm must be a time from %v to %v, got %v", LeastTrial, MostTrial, t.Wait)}
+		return nil, &field.Error{Field: "confirm", Message: fmt.Sprintf("confirm must be a time from %v to %v, got %v", LeastTrial, MostTrial, t.Wait)}
 	}
 	p := &Pending{Revision: old.rev.Number + 1, Base: old.rev.Number, By: by, Comment: comment, Farms: touchedBy(old.cfg, cfg), Wait: t.Wait}
 	if t.Needs != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // A validating resolver rejects a zone that is not signed by a key in the DS records of its
@@ -58,20 +59,20 @@ func (r *resigned) signer() *farm.ZoneKey {
 }
 
 func (r *resigned) refused(format string, args ...any) error {
-	field, what := "dnssec", "dnssec: the zone cannot be unsigned now: "
+	name, what := "dnssec", "dnssec: the zone cannot be unsigned now: "
 	switch {
 	case r.is == nil:
-		field, what = "", "the zone "+r.was.Name+" is signed and cannot be deleted now: "
+		name, what = "", "the zone "+r.was.Name+" is signed and cannot be deleted now: "
 	case r.signer() != nil:
-		field, what = "keys", "keys: they cannot be changed now: "
+		name, what = "keys", "keys: they cannot be changed now: "
 	}
-	return &Forceable{&validate.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: field,
+	return &Forceable{&field.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: name,
 		Message: what + fmt.Sprintf(format, args...) + " (--force, or force=true in the API, does it nevertheless)"}}
 }
 
 // guardTrust refuses a change after which resolvers may reject a zone. Warnings concern zones
 // whose parent could not be queried.
-func (a *Applier) guardTrust(ctx context.Context, old, cfg *farm.Config) ([]validate.Error, error) {
+func (a *Applier) guardTrust(ctx context.Context, old, cfg *farm.Config) ([]field.Error, error) {
 	if isForced(ctx) {
 		return nil, nil
 	}
@@ -193,7 +194,7 @@ func (a *Applier) trustedInFarm(r *resigned) (inFarm bool, err error) {
 
 // trustedElsewhere queries the parent zones of all zones concurrently, outside the turn. Each
 // change asks for a zone once.
-func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnings []validate.Error, err error) {
+func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnings []field.Error, err error) {
 	if a.delegation == nil || len(list) == 0 {
 		return nil, nil
 	}
@@ -205,7 +206,7 @@ func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnin
 		r := &list[i]
 		answer := answers[r.was.Name]
 		if err := answer.err; err != nil {
-			warnings = append(warnings, validate.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: "dnssec",
+			warnings = append(warnings, field.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: "dnssec",
 				Message: fmt.Sprintf("dnssec: the parent zone of %s could not be asked for DS records: %s. If it has some that name no key the zone is signed with, resolvers reject the zone", r.was.Name, reason(err))})
 		} else if err := r.judge(answer.delegation); err != nil {
 			return nil, err

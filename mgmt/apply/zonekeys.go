@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // keepZoneKeys keeps the keys of a zone if cfg names none, and creates a key for a signed zone
@@ -33,7 +34,7 @@ func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 		case active != nil && active.Algorithm == z.Signing:
 			return nil
 		case active != nil && was != nil && was.Signing != "":
-			return &validate.Error{Path: validate.ZonePath(f.Name, z.Name), Field: "dnssec", Message: fmt.Sprintf(
+			return &field.Error{Path: validate.ZonePath(f.Name, z.Name), Field: "dnssec", Message: fmt.Sprintf(
 				"dnssec: resolvers trust the key of %s the zone is signed with, by the DS record of the parent zone: remove that there, set dnssec to off, and then to %s", active.Algorithm, z.Signing)}
 		}
 		k, err := NewZoneKey(z.Signing, farm.KeyActive, now)
@@ -119,7 +120,7 @@ func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
 			}
 			sealed, err := a.sealed(keyPurpose(k), before, k.Private)
 			if err != nil {
-				return &validate.Error{Path: validate.KeyPath(f.Name, z.Name, i), Field: "private_key", Message: "private_key " + err.Error()}
+				return &field.Error{Path: validate.KeyPath(f.Name, z.Name, i), Field: "private_key", Message: "private_key " + err.Error()}
 			}
 			k.Private = sealed
 		}
@@ -152,7 +153,7 @@ func (a *Applier) sealTransferKeys(old, cfg *farm.Config) error {
 			}
 			sealed, err := a.sealed(transferPurpose(k), before[k.Name], k.Secret)
 			if err != nil {
-				return &validate.Error{Path: validate.FarmPath(f.Name), Field: "transfer_keys", Message: fmt.Sprintf("transfer_keys: the secret of %s %v", k.Name, err)}
+				return &field.Error{Path: validate.FarmPath(f.Name), Field: "transfer_keys", Message: fmt.Sprintf("transfer_keys: the secret of %s %v", k.Name, err)}
 			}
 			k.Secret = sealed
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func fields() certs.RequestFields {
@@ -371,7 +371,7 @@ func TestFarmCannotReferToMissingObjects(t *testing.T) {
 		`farm "bad": certificates: the certificate "none.pem" does not exist`:   {Certificates: []string{"shop.pem", "none.pem"}},
 		`farm "bad": client_ca: the authority list "clients" does not exist: u`: {Certificates: []string{"shop.pem"}, Clients: farm.ClientAuthOptional, ClientCA: "clients"},
 	} {
-		var broken *validate.Error
+		var broken *field.Error
 		if err := h.https("bad", 443, tls); !errors.As(err, &broken) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // reference is a part of a configuration that refers to a certificate or an authority list.
@@ -180,7 +181,7 @@ func (b *Book) Check(old, cfg *farm.Config) error {
 			continue
 		}
 		if problem := b.problem(r); problem != "" {
-			return &validate.Error{Path: r.path(), Field: r.field, Message: fmt.Sprintf("%s: the %s %s", r.field, r, problem)}
+			return &field.Error{Path: r.path(), Field: r.field, Message: fmt.Sprintf("%s: the %s %s", r.field, r, problem)}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // MaxSize is the maximum size of a document in bytes. The largest possible configuration, with
@@ -271,7 +272,7 @@ func (d *decoder) service(n *node, f *farm.Farm, position int) {
 }
 
 // backends decodes the backends of a group, which is the object at path.
-func backends(d *decoder, lists map[string]*node, path string, of farm.Group, table *validate.Table[farm.Backend]) []farm.Backend {
+func backends(d *decoder, lists map[string]*node, path string, of farm.Group, table *field.Table[farm.Backend]) []farm.Backend {
 	var out []farm.Backend
 	for i, item := range d.items(lists["backends"], path, "backends") {
 		b := farm.Backend{}
@@ -293,7 +294,7 @@ func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *
 
 // fill decodes the valid values of the mapping n into an object of a table. inner names the
 // lists of objects below it, which it returns.
-func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) map[string]*node {
+func fill[T any](d *decoder, n *node, path string, table *field.Table[T], to *T, inner ...string) map[string]*node {
 	d.positions[path] = n
 	before := len(d.found)
 	o := d.object(n, path, table.Names(), inner)
@@ -319,7 +320,7 @@ type mapped struct {
 // object splits a mapping. It reports unknown and duplicate keys at their own positions.
 func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 	if n.kind != mapping {
-		d.found.add(n, &validate.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
+		d.found.add(n, &field.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
 		return mapped{}
 	}
 	names = append(names, inner...)
@@ -328,11 +329,11 @@ func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 		d.positions[positionKey(path, e.key)] = e.at
 		switch {
 		case o.has(e.key):
-			d.found.add(e.at, &validate.Error{Path: path, Field: e.key, Message: e.key + " is given twice; keep one of them"})
+			d.found.add(e.at, &field.Error{Path: path, Field: e.key, Message: e.key + " is given twice; keep one of them"})
 		case slices.Contains(inner, e.key):
 			o.lists[e.key] = e.value
 		case !slices.Contains(names, e.key):
-			d.found.add(e.at, validate.Unknown(path, e.key, names))
+			d.found.add(e.at, field.Unknown(path, e.key, names))
 		default:
 			o.body[e.key] = e.value.raw()
 		}
@@ -350,14 +351,14 @@ func (d *decoder) items(n *node, path, name string) []*node {
 		return nil
 	}
 	if n.kind != list {
-		d.found.add(n, &validate.Error{Path: path, Field: name, Message: fmt.Sprintf("%s must be a list, got %s", name, n.kind)})
+		d.found.add(n, &field.Error{Path: path, Field: name, Message: fmt.Sprintf("%s must be a list, got %s", name, n.kind)})
 		return nil
 	}
 	return n.items
 }
 
 // position returns the position of an error: its field, else its object.
-func (d *decoder) position(e *validate.Error) *node {
+func (d *decoder) position(e *field.Error) *node {
 	if n := d.positions[positionKey(e.Path, e.Field)]; n != nil {
 		return n
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const small = `# The shop.
@@ -229,7 +230,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	if list := document.Problems(err); len(list) != 100 {
 		t.Errorf("%d of a hundred problems are reported", len(list))
 	}
-	var broken *validate.Error
+	var broken *field.Error
 	if !errors.As(err, &broken) || !strings.Contains(broken.Message, "must be an object") {
 		t.Errorf("the first problem is %v", broken)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // writer receives a configuration in document order. Objects are items of the last opened list,
@@ -16,7 +17,7 @@ type writer interface {
 	open(list string, empty bool)
 	item()
 	object(name string)
-	field(name string, v validate.Value)
+	field(name string, v field.Value)
 	end()   // of an item
 	close() // of a list
 	leave() // an object with a name
@@ -59,13 +60,13 @@ func Equal(a, b *farm.Config) bool {
 // given returns the fields written for a service and for a section of the settings of the
 // machine. Both hold secrets.
 type given struct {
-	service func(*farm.Service) iter.Seq2[string, validate.Value]
-	section func(*validate.Table[farm.System], *farm.System) iter.Seq2[string, validate.Value]
+	service func(*farm.Service) iter.Seq2[string, field.Value]
+	section func(*field.Table[farm.System], *farm.System) iter.Seq2[string, field.Value]
 }
 
 // shown masks secrets, openly writes them.
-var shown = given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown}
-var openly = given{validate.ServiceDocument.Given, (*validate.Table[farm.System]).Given}
+var shown = given{validate.ServiceDocument.Shown, (*field.Table[farm.System]).Shown}
+var openly = given{validate.ServiceDocument.Given, (*field.Table[farm.System]).Given}
 
 func walk(cfg *farm.Config, w writer, of given) {
 	walkSystem(&cfg.System, w, of)
@@ -95,7 +96,7 @@ func walkService(s *farm.Service, w writer, of given) {
 	w.end()
 }
 
-func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Backend]) {
+func walkBackends(list []farm.Backend, w writer, table *field.Table[farm.Backend]) {
 	if len(list) == 0 {
 		return
 	}
@@ -112,7 +113,7 @@ func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Back
 }
 
 // walkRules writes a list of rules if there are any.
-func walkRules[T any](w writer, name string, table *validate.Table[T], rules []T) {
+func walkRules[T any](w writer, name string, table *field.Table[T], rules []T) {
 	if len(rules) == 0 {
 		return
 	}
@@ -125,7 +126,7 @@ func walkRules[T any](w writer, name string, table *validate.Table[T], rules []T
 	w.close()
 }
 
-func fields(w writer, given iter.Seq2[string, validate.Value]) {
+func fields(w writer, given iter.Seq2[string, field.Value]) {
 	for name, v := range given {
 		w.field(name, v)
 	}
@@ -197,7 +198,7 @@ func (w *yamlWriter) object(name string) {
 
 func (w *yamlWriter) leave() { w.depth-- }
 
-func (w *yamlWriter) field(name string, v validate.Value) {
+func (w *yamlWriter) field(name string, v field.Value) {
 	w.key(name)
 	switch {
 	case v.IsList():
@@ -288,7 +289,7 @@ func (w *jsonWriter) finish(bracket byte) {
 	w.more = true
 }
 
-func (w *jsonWriter) field(name string, v validate.Value) {
+func (w *jsonWriter) field(name string, v field.Value) {
 	if v.IsList() {
 		w.open(name, false)
 		for _, item := range v.List() {

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // tried has values of every kind that a rule may require.
@@ -40,7 +41,7 @@ func requiredFields(object, name string) map[string]any {
 // variants returns copies of a farm with one field of a table changed to each permitted value,
 // together with the fields it requires. Each is a valid configuration. object is the name of
 // the table in the schema.
-func variants[T any](object string, table *validate.Table[T], one farm.Farm, of func(*farm.Farm) *T) (out []*farm.Config) {
+func variants[T any](object string, table *field.Table[T], one farm.Farm, of func(*farm.Farm) *T) (out []*farm.Config) {
 	for _, p := range table.Params() {
 		values := tried
 		for _, word := range p.PossibleValues {
@@ -60,7 +61,7 @@ func variants[T any](object string, table *validate.Table[T], one farm.Farm, of 
 					continue
 				}
 			}
-			if whole, is := any(sent).(validate.Values[farm.Farm]); is {
+			if whole, is := any(sent).(field.Values[farm.Farm]); is {
 				validate.FollowVersions(whole, f)
 			}
 			if !reflect.DeepEqual(*f, one) && validate.Config(cfg) == nil {
@@ -217,7 +218,7 @@ func TestNullResetsNullableSettings(t *testing.T) {
 	}
 }
 
-func resets[T any](t *testing.T, tried map[string]bool, table *validate.Table[T], one farm.Farm, of func(*farm.Farm) *T) {
+func resets[T any](t *testing.T, tried map[string]bool, table *field.Table[T], one farm.Farm, of func(*farm.Farm) *T) {
 	t.Helper()
 	set := map[string]bool{}
 	for name, v := range table.Given(of(&one)) {

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sort"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // jsonReader reads a JSON document into nodes. JSON is nearly YAML, but its files may be
@@ -56,7 +56,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	case string:
 		n.kind, n.text = scalar, v
 	case json.Number:
-		n.kind, n.text = scalar, validate.Whole(v)
+		n.kind, n.text = scalar, field.Whole(v)
 	case bool:
 		n.kind, n.text = scalar, fmt.Sprint(v)
 	}

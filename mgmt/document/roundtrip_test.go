@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // texts draws error texts of all kinds.
@@ -32,7 +33,7 @@ func configs() *rapid.Generator[*farm.Config] {
 			h.ConnectTimeout = farm.Seconds(rapid.IntRange(1, 21).Draw(t, "contimeout"))
 			h.Verbs = rapid.SampledFrom(farm.VerbSets()).Draw(t, "verbs")
 			h.Error503 = rapid.Custom(func(t *rapid.T) string { return texts().Draw(t, "x") }).Filter(func(s string) bool {
-				return len(s) <= validate.MaxErrorText && !strings.HasPrefix(strings.TrimSpace(s), "@")
+				return len(s) <= format.MaxErrorText && !strings.HasPrefix(strings.TrimSpace(s), "@")
 			}).Draw(t, "error503")
 			for i := range rapid.IntRange(0, 3).Draw(t, "trusted") {
 				h.Trusted = append(h.Trusted, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i)}), rapid.SampledFrom([]int{16, 32}).Draw(t, "bits")))

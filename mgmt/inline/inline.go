@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 const before, after = "Kept by fields of ", " in older generations of the API"
@@ -31,10 +31,10 @@ func Name(g farm.Group, n int) string {
 	if n > 1 {
 		suffix += strconv.Itoa(n)
 	}
-	if len(name)+len(suffix) > validate.MaxName {
+	if len(name)+len(suffix) > format.MaxName {
 		sum := sha256.Sum256([]byte(name))
 		digest := "_" + hex.EncodeToString(sum[:8])
-		name = name[:validate.MaxName-len(digest)-len(suffix)] + digest
+		name = name[:format.MaxName-len(digest)-len(suffix)] + digest
 	}
 	return name + suffix
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/inline"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // shop returns a configuration with two farms of two services, and a check of each service.
@@ -106,20 +106,20 @@ func TestLongNamesAreTheSameForEver(t *testing.T) {
 		strings.Repeat("s", 57): "shop_" + strings.Repeat("s", 39) + "_80046cb9aec61148_fg",
 	} {
 		g := (&farm.Farm{Name: "shop", Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{Name: service}}}}).Groups()[0]
-		if got := inline.Name(g, 1); got != want || len(got) != validate.MaxName {
+		if got := inline.Name(g, 1); got != want || len(got) != format.MaxName {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 }
 
 func TestNamesFitAndAreUnique(t *testing.T) {
-	long := strings.Repeat("x", validate.MaxName)
+	long := strings.Repeat("x", format.MaxName)
 	cfg := &farm.Config{Farms: []farm.Farm{{Name: long, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{Name: "a"}, {Name: "b"}}}}}}
 	seen := map[string]bool{}
 	for _, g := range cfg.Farms[0].Groups() {
 		for n := 1; n < 20; n++ {
 			name := inline.Name(g, n)
-			if len(name) > validate.MaxName || seen[name] {
+			if len(name) > format.MaxName || seen[name] {
 				t.Errorf("%s (%d bytes)", name, len(name))
 			}
 			seen[name] = true

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Evidence is the knowledge about a configuration. All functions must be set; they are
@@ -36,7 +36,7 @@ type Evidence struct {
 	// Certificates lists the certificates that the caller may see.
 	Certificates []Certificate
 	// Warnings are the warnings of mgmt/validate.
-	Warnings []validate.Error
+	Warnings []field.Error
 }
 
 // Record is the recorded history of some backends.

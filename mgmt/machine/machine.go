@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
@@ -96,8 +97,8 @@ func (m *Machine) Check(_ context.Context, old, new *farm.System) error {
 	return nil
 }
 
-func refused(section, field, format string, args ...any) error {
-	return &validate.Error{Path: validate.SectionPath(section), Field: field, Message: fmt.Sprintf(format, args...)}
+func refused(section, name, format string, args ...any) error {
+	return &field.Error{Path: validate.SectionPath(section), Field: name, Message: fmt.Sprintf(format, args...)}
 }
 
 func (m *Machine) isLocal(addr netip.Addr) bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // AliasKind is one of the lists of aliases. An item is the alias of an ID, written as
@@ -14,20 +16,20 @@ type AliasKind struct {
 	// Name is the kind of object, e.g. "backend". Form is the kind of ID, e.g. "address".
 	Name, Form, Title string
 	// Create is the body of a new alias, Update that of a change.
-	Create, Update Table[farm.Alias]
+	Create, Update field.Table[farm.Alias]
 	// List returns the list in the configuration.
 	List func(*farm.Aliases) *[]farm.Alias
 
-	id     rule
+	id     field.Rule
 	sample farm.Alias
 }
 
 // Lists of aliases.
 var (
-	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, farm.Alias{ID: "10.0.0.11", Alias: "db-1"}, rule{
-		format: "ip", maxLen: 64, check: checkNameServer, canon: canonAddr, must: "the address of one server", about: "Server address that the alias applies to; a backend's own alias takes precedence."})
-	InterfaceAliases = aliasKind("interface", "interface", "Alias of an interface", func(a *farm.Aliases) *[]farm.Alias { return &a.Interfaces }, farm.Alias{ID: "eth0", Alias: "office"}, rule{
-		format: "interface", maxLen: 15, pattern: interfacePattern, must: "the name of a network interface, as eth0, eth0.7 or eth0:web", about: "Name of the network interface; it does not have to exist."})
+	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, farm.Alias{ID: "10.0.0.11", Alias: "db-1"}, field.Rule{
+		Format: "ip", MaxLen: 64, Check: format.ServerText, Canon: format.CanonAddr, Must: "the address of one server", About: "Server address that the alias applies to; a backend's own alias takes precedence."})
+	InterfaceAliases = aliasKind("interface", "interface", "Alias of an interface", func(a *farm.Aliases) *[]farm.Alias { return &a.Interfaces }, farm.Alias{ID: "eth0", Alias: "office"}, field.Rule{
+		Format: "interface", MaxLen: 15, Pattern: interfacePattern, Must: "the name of a network interface, as eth0, eth0.7 or eth0:web", About: "Name of the network interface; it does not have to exist."})
 )
 
 // AliasKinds returns the lists of aliases in document order.
@@ -43,8 +45,8 @@ var (
 // maxAliasText is the maximum length of an alias, which is that of a host name.
 const maxAliasText = 253
 
-var aliasText = rule{name: "alias", hints: basic(atAddress, "Alias"), kind: kindText, required: true, maxLen: maxAliasText, reserved: []string{"0"}, check: checkAlias,
-	format: `host name or [\w-]+`, must: "a host name, or letters, digits, _ and -", about: "Display name."}
+var aliasText = field.Rule{Name: "alias", Hints: field.Basic(field.AtAddress, "Alias"), Kind: field.Text, Required: true, MaxLen: maxAliasText, Reserved: []string{"0"}, Check: checkAlias,
+	Format: `host name or [\w-]+`, Must: "a host name, or letters, digits, _ and -", About: "Display name."}
 
 // checkAlias rejects addresses, which would be ambiguous, and texts that look like
 // command-line options.
@@ -55,25 +57,25 @@ func checkAlias(s string) string {
 	case simpleAlias.MatchString(s):
 		return ""
 	}
-	return checkHost(s)
+	return format.Host(s)
 }
 
-func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias, id rule) *AliasKind {
-	id.sample = sample.ID
-	id.name, id.hints, id.kind, id.required = "id", basic(atAddress, "Object"), kindText, true
-	alias := field[farm.Alias]{rule: aliasText, get: func(a *farm.Alias) Value { return textValue(a.Alias) }, set: func(a *farm.Alias, v Value) { a.Alias = v.text }}
-	of := field[farm.Alias]{rule: id, get: func(a *farm.Alias) Value { return textValue(a.ID) }, set: func(a *farm.Alias, v Value) { a.ID = v.text }}
+func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias, id field.Rule) *AliasKind {
+	id.Sample = sample.ID
+	id.Name, id.Hints, id.Kind, id.Required = "id", field.Basic(field.AtAddress, "Object"), field.Text, true
+	alias := field.Field[farm.Alias]{Rule: aliasText, Get: func(a *farm.Alias) field.Value { return field.TextValue(a.Alias) }, Set: func(a *farm.Alias, v field.Value) { a.Alias = v.Text() }}
+	of := field.Field[farm.Alias]{Rule: id, Get: func(a *farm.Alias) field.Value { return field.TextValue(a.ID) }, Set: func(a *farm.Alias, v field.Value) { a.ID = v.Text() }}
 	return &AliasKind{Name: name, Form: form, Title: title, List: list, id: id, sample: sample,
-		Create: Table[farm.Alias]{fields: []field[farm.Alias]{of, alias}}, Update: Table[farm.Alias]{fields: []field[farm.Alias]{alias}}}
+		Create: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{of, alias}}, Update: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{alias}}}
 }
 
 // ID converts an ID into its stored form.
 func (k *AliasKind) ID(text string) (string, error) {
-	v, err := k.id.parse("", text)
+	v, err := k.id.Parse("", text)
 	if err != nil {
 		return "", err
 	}
-	return v.text, nil
+	return v.Text(), nil
 }
 
 // parse splits an item of a document; problem explains an invalid one.
@@ -82,43 +84,43 @@ func (k *AliasKind) parse(item string) (a farm.Alias, problem string) {
 	if !found {
 		return a, "it has no ="
 	}
-	known, err := k.id.parse("", id)
+	known, err := k.id.Parse("", id)
 	if err != nil {
 		return a, err.Message
 	}
-	text, err := aliasText.parse("", alias)
+	text, err := aliasText.Parse("", alias)
 	if err != nil {
 		return a, err.Message
 	}
-	return farm.Alias{ID: known.text, Alias: text.text}, ""
+	return farm.Alias{ID: known.Text(), Alias: text.Text()}, ""
 }
 
-// field returns the list as a field of documents.
-func (k *AliasKind) field() field[farm.System] {
+// Field returns the list as a field of documents.
+func (k *AliasKind) field() field.Field[farm.System] {
 	name, form := k.Name+"s", k.Form+"=alias"
-	return field[farm.System]{
-		rule: rule{name: name, hints: basic(atSystem, name), kind: kindList, words: true, null: true, max: farm.MaxAliases, maxLen: k.id.maxLen + 1 + maxAliasText,
-			format: form, must: form, musts: "a list of " + form,
-			check: func(item string) string { _, problem := k.parse(item); return problem },
-			canon: func(item string) string {
+	return field.Field[farm.System]{
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, name), Kind: field.List, Words: true, Null: true, Max: farm.MaxAliases, MaxLen: k.id.MaxLen + 1 + maxAliasText,
+			Format: form, Must: form, MustList: "a list of " + form,
+			Check: func(item string) string { _, problem := k.parse(item); return problem },
+			Canon: func(item string) string {
 				if a, problem := k.parse(item); problem == "" {
 					return a.String()
 				}
 				return item
 			},
-			sample: []string{k.sample.String()},
-			same:   func(item string) string { id, _, _ := strings.Cut(item, "="); return id },
-			about:  "Display names of " + k.Name + "s, as " + form + "."},
-		get: func(s *farm.System) Value {
+			Sample: []string{k.sample.String()},
+			Key:    func(item string) string { id, _, _ := strings.Cut(item, "="); return id },
+			About:  "Display names of " + k.Name + "s, as " + form + "."},
+		Get: func(s *farm.System) field.Value {
 			var out []string
 			for _, a := range *k.List(&s.Aliases) {
 				out = append(out, a.String())
 			}
-			return listValue(out)
+			return field.ListValue(out)
 		},
-		set: func(s *farm.System, v Value) {
+		Set: func(s *farm.System, v field.Value) {
 			var out []farm.Alias
-			for _, item := range v.list {
+			for _, item := range v.List() {
 				if a, problem := k.parse(item); problem == "" {
 					out = append(out, a)
 				}

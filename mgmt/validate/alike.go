@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // isAlike reports whether all differences to the configuration of the verdict concern single
@@ -54,8 +55,8 @@ func sameGroups(was, f *farm.Farm) bool {
 }
 
 // walkFarms yields the broken rules about single farms.
-func walkFarms(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
-	return func(yield func(Error) bool) {
+func walkFarms(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[field.Error] {
+	return func(yield func(field.Error) bool) {
 		for i := range cfg.Farms {
 			if part := open(i); part != nil && !ProfileNamed(cfg.Farms[i].Profile).check(part, local, yield) {
 				return

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func answered(t *testing.T, s *farm.Service, want map[string]any) {
@@ -66,12 +67,12 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 
 // Requests accept other spellings than responses show.
 func TestAnswersNameTheirOwnSpellings(t *testing.T) {
-	answered := map[string]Answered{}
+	answered := map[string]field.Answered{}
 	for _, a := range append(ServiceAnswer.Answers(), FarmAnswer.Answers()...) {
 		answered[a.Name] = a
 	}
 	for name, want := range map[string][]string{
-		"client_auth": texts(farm.ClientAuths()), "httpverb": texts(farm.VerbSets()), "persistence": append([]string{""}, texts(farm.Persistences())...), "queue": nil, "retry_on": nil, "error503": nil,
+		"client_auth": field.Texts(farm.ClientAuths()), "httpverb": field.Texts(farm.VerbSets()), "persistence": append([]string{""}, field.Texts(farm.Persistences())...), "queue": nil, "retry_on": nil, "error503": nil,
 	} {
 		if a, there := answered[name]; !there || !slices.Equal(a.PossibleValues, want) {
 			t.Errorf("%s is shown as one of %q, want %q; %t", name, a.PossibleValues, want, there)

@@ -9,71 +9,71 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/password"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
-const (
-	// MinKey is the minimum length of a key in bytes. Keys are compared by a fast hash, so
-	// they must be too long to guess.
-	MinKey = 16
-	maxKey = 255
-	// maxPlain bounds the passwords to hash in one body.
-	maxPlain = 32
-	// unchanged masks a password in responses. In a request it stands for the user's
-	// current password.
-	unchanged = "***"
-	keyPrefix = "sha256:"
-)
+// MinKey is the minimum length of a key in bytes. Keys are compared by a fast hash, so
+// they must be too long to guess.
+const MinKey = 16
+
+const maxKey = 255
+
+// maxPlain bounds the passwords to hash in one body.
+const maxPlain = 32
+
+const keyPrefix = "sha256:"
 
 // authFields define which clients a service admits. Passwords and keys are hashed here and
 // never shown.
-var authFields = []field[farm.Service]{
+var authFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
-			format: "name:password", same: userName, must: "a user as name:password", musts: fmt.Sprintf("a list of at most %d users as name:password", farm.MaxAuthUsers),
-			about: "Allowed users as name:password or name:hash (bcrypt, htpasswd -B). They are shown as name:***; sending that back keeps the password."},
-		get: func(s *farm.Service) Value {
+		Rule: field.Rule{Name: "auth_users", Hints: field.Basic(field.AtAccess, "Users"), IfUnset: field.Omit, Kind: field.List, Null: true, Max: farm.MaxAuthUsers, MaxLen: format.MaxName + 1 + password.MaxLength, Check: checkUser, Hide: hideUser,
+			Format: "name:password", Key: userName, Must: "a user as name:password", MustList: fmt.Sprintf("a list of at most %d users as name:password", farm.MaxAuthUsers),
+			About: "Allowed users as name:password or name:hash (bcrypt, htpasswd -B). They are shown as name:***; sending that back keeps the password."},
+		Get: func(s *farm.Service) field.Value {
 			var list []string
 			for _, u := range authOf(s).Users {
 				list = append(list, u.Name+":"+u.Hash)
 			}
-			return listValue(list)
+			return field.ListValue(list)
 		},
-		set:   setUsers,
-		needs: needsUsers,
+		Set:   setUsers,
+		Needs: needsUsers,
 	},
 	{
-		rule: rule{name: "auth_header", hints: basic(atAccess, "Key header"), bare: leftOut, kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
-			must: "the name of a header", about: "Request header that must contain one of auth_keys; empty disables the check."},
-		get: func(s *farm.Service) Value { return textValue(authOf(s).Header) },
-		set: func(s *farm.Service, v Value) {
-			authFor(s).Header = v.text
+		Rule: field.Rule{Name: "auth_header", Hints: field.Basic(field.AtAccess, "Key header"), IfUnset: field.Omit, Kind: field.Text, Blank: true, Format: "name of a header", MaxLen: format.MaxName, Pattern: format.Token, Check: checkAuthHeader,
+			Must: "the name of a header", About: "Request header that must contain one of auth_keys; empty disables the check."},
+		Get: func(s *farm.Service) field.Value { return field.TextValue(authOf(s).Header) },
+		Set: func(s *farm.Service, v field.Value) {
+			authFor(s).Header = v.Text()
 			tidyAuth(s)
 		},
 	},
 	{
-		rule: rule{name: "auth_keys", hints: basic(atAccess, "Keys"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
-			must: "a key of at least 16 characters", musts: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
-			only: with("auth_header"), about: "Accepted keys of at least 16 characters each. Only the start of each key's SHA-256 is shown; sending that back keeps the key."},
-		get: func(s *farm.Service) Value {
+		Rule: field.Rule{Name: "auth_keys", Hints: field.Basic(field.AtAccess, "Keys"), IfUnset: field.Omit, Kind: field.List, Null: true, Max: farm.MaxAuthKeys, MaxLen: maxKey, Check: checkKey, Canon: canonKey, Hide: hideKey, Format: "key",
+			Must: "a key of at least 16 characters", MustList: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
+			Only: field.With("auth_header"), About: "Accepted keys of at least 16 characters each. Only the start of each key's SHA-256 is shown; sending that back keeps the key."},
+		Get: func(s *farm.Service) field.Value {
 			var list []string
 			for _, k := range authOf(s).Keys {
 				list = append(list, keyPrefix+string(k))
 			}
-			return listValue(list)
+			return field.ListValue(list)
 		},
-		set:   setKeys,
-		needs: needsKeys,
+		Set:   setKeys,
+		Needs: needsKeys,
 	},
 	{
-		rule: rule{name: "auth_realm", hints: advanced(atAccess, "Realm"), kind: kindText, blank: true, maxLen: 128, check: checkRealm, unset: textValue(farm.DefaultRealm),
-			must: "a text of printable ASCII characters", only: with("auth_users", "auth_header"), about: "Authentication realm shown to clients."},
-		get: func(s *farm.Service) Value { return textValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
-		set: func(s *farm.Service, v Value) { s.Auth.Realm = orZero(v.text, farm.DefaultRealm) },
+		Rule: field.Rule{Name: "auth_realm", Hints: field.Advanced(field.AtAccess, "Realm"), Kind: field.Text, Blank: true, MaxLen: 128, Check: checkRealm, Unset: field.TextValue(farm.DefaultRealm),
+			Must: "a text of printable ASCII characters", Only: field.With("auth_users", "auth_header"), About: "Authentication realm shown to clients."},
+		Get: func(s *farm.Service) field.Value { return field.TextValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
+		Set: func(s *farm.Service, v field.Value) { s.Auth.Realm = field.OrZero(v.Text(), farm.DefaultRealm) },
 	},
 	{
-		rule: rule{name: "auth_strip", hints: advanced(atAccess, "Remove credentials"), kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Remove credentials from requests before forwarding them to backends."},
-		get:  func(s *farm.Service) Value { return boolValue(!authOf(s).Pass) },
-		set:  func(s *farm.Service, v Value) { s.Auth.Pass = !v.truth },
+		Rule: field.Rule{Name: "auth_strip", Hints: field.Advanced(field.AtAccess, "Remove credentials"), Kind: field.Bool, Unset: field.BoolValue(true), Only: field.With("auth_users", "auth_header").AllowDefault(), About: "Remove credentials from requests before forwarding them to backends."},
+		Get:  func(s *farm.Service) field.Value { return field.BoolValue(!authOf(s).Pass) },
+		Set:  func(s *farm.Service, v field.Value) { s.Auth.Pass = !v.Bool() },
 	},
 }
 
@@ -108,11 +108,11 @@ func checkUser(s string) string {
 	switch {
 	case !found:
 		return "it has no colon"
-	case name == "" || len(name) > MaxName || strings.IndexFunc(name, isControl) >= 0:
-		return fmt.Sprintf("the name has 1 to %d bytes without control characters", MaxName)
+	case name == "" || len(name) > format.MaxName || strings.IndexFunc(name, format.IsControl) >= 0:
+		return fmt.Sprintf("the name has 1 to %d bytes without control characters", format.MaxName)
 	case secret == "":
 		return "the password is blank"
-	case strings.IndexFunc(secret, isControl) >= 0:
+	case strings.IndexFunc(secret, format.IsControl) >= 0:
 		return "the password holds a control character"
 	}
 	is, problem := password.Check(secret)
@@ -131,23 +131,23 @@ func userName(s string) string {
 func hideUser(s string, exact bool) string {
 	name, secret, found := strings.Cut(s, ":")
 	if !found {
-		return unchanged // may be a bare password
+		return format.Unchanged // may be a bare password
 	}
 	if !exact {
-		return name + ":" + unchanged
+		return name + ":" + format.Unchanged
 	}
 	sum := sha256.Sum256([]byte(secret))
-	return fmt.Sprintf("%s:%s (%x)", name, unchanged, sum[:4])
+	return fmt.Sprintf("%s:%s (%x)", name, format.Unchanged, sum[:4])
 }
 
-func needsUsers(sent Values[farm.Service], s *farm.Service) string {
+func needsUsers(sent field.Values[farm.Service], s *farm.Service) string {
 	plain := 0
 	for _, item := range sent.Get("auth_users").List() {
 		name, secret, _ := strings.Cut(item, ":")
-		if secret == unchanged && hashOf(s, name) == "" {
-			return fmt.Sprintf("names user %s with %s, which keeps the password a user has; there is no such user: send the password", show(name), unchanged)
+		if secret == format.Unchanged && hashOf(s, name) == "" {
+			return fmt.Sprintf("names user %s with %s, which keeps the password a user has; there is no such user: send the password", field.Show(name), format.Unchanged)
 		}
-		if is, _ := password.Check(secret); !is && secret != unchanged {
+		if is, _ := password.Check(secret); !is && secret != format.Unchanged {
 			plain++
 		}
 	}
@@ -167,14 +167,14 @@ func hashOf(s *farm.Service, name string) string {
 }
 
 // setUsers hashes the passwords. Sending a user's current password changes nothing.
-func setUsers(s *farm.Service, v Value) {
+func setUsers(s *farm.Service, v field.Value) {
 	var users []farm.AuthUser
-	for _, item := range v.list {
+	for _, item := range v.List() {
 		name, secret, _ := strings.Cut(item, ":")
 		user := farm.AuthUser{Name: name, Hash: hashOf(s, name)}
 		if is, _ := password.Check(secret); is {
 			user.Hash = secret
-		} else if secret != unchanged && (user.Hash == "" || !password.Matches([]byte(user.Hash), []byte(secret))) {
+		} else if secret != format.Unchanged && (user.Hash == "" || !password.Matches([]byte(user.Hash), []byte(secret))) {
 			hash, _ := password.Hash(secret) // already checked by checkUser
 			user = farm.NewAuthUser(name, hash, secret)
 		}
@@ -228,10 +228,10 @@ func hideKey(s string, _ bool) string {
 	return s
 }
 
-func needsKeys(sent Values[farm.Service], s *farm.Service) string {
+func needsKeys(sent field.Values[farm.Service], s *farm.Service) string {
 	for _, item := range sent.Get("auth_keys").List() {
 		if part, short := shortSum(strings.TrimPrefix(item, keyPrefix)); short && len(keysLike(s, part)) != 1 {
-			return fmt.Sprintf("names the key %s, which keeps a key the service has; there is no such key: send the key", show(item))
+			return fmt.Sprintf("names the key %s, which keeps a key the service has; there is no such key: send the key", field.Show(item))
 		}
 	}
 	return ""
@@ -246,9 +246,9 @@ func keysLike(s *farm.Service, part string) (found []farm.AuthKey) {
 	return found
 }
 
-func setKeys(s *farm.Service, v Value) {
+func setKeys(s *farm.Service, v field.Value) {
 	var keys []farm.AuthKey
-	for _, item := range v.list {
+	for _, item := range v.List() {
 		sum := strings.TrimPrefix(item, keyPrefix)
 		if part, short := shortSum(sum); short {
 			keys = append(keys, keysLike(s, part)...)
@@ -270,23 +270,23 @@ func checkRealm(s string) string {
 }
 
 // checkAuth checks the rules between authentication settings.
-func checkAuth(path string, s *farm.Service) *Error {
+func checkAuth(path string, s *farm.Service) *field.Error {
 	a := s.Auth
 	switch {
 	case a == nil:
 		return nil
 	case s.Redirect != "":
-		return &Error{path, "auth_users", "auth_users and auth_header are not possible with redirect: the address would be all there is to protect; unset redirect or them"}
+		return &field.Error{Path: path, Field: "auth_users", Message: "auth_users and auth_header are not possible with redirect: the address would be all there is to protect; unset redirect or them"}
 	case a.Header != "" && len(a.Keys) == 0:
-		return &Error{path, "auth_keys", "auth_keys is required with auth_header: without keys nobody would be let in"}
+		return &field.Error{Path: path, Field: "auth_keys", Message: "auth_keys is required with auth_header: without keys nobody would be let in"}
 	case len(a.Users) == 0 && len(a.Keys) == 0:
-		return &Error{path, "auth_users", "auth_users is required while its other fields are set, or auth_header with auth_keys"}
+		return &field.Error{Path: path, Field: "auth_users", Message: "auth_users is required while its other fields are set, or auth_header with auth_keys"}
 	case len(a.Users) > 0 && strings.EqualFold(a.Header, "Authorization"):
-		return &Error{path, "auth_header", "auth_header must not be Authorization together with auth_users: that header carries the password"}
+		return &field.Error{Path: path, Field: "auth_header", Message: "auth_header must not be Authorization together with auth_users: that header carries the password"}
 	}
 	for _, u := range a.Users {
 		if is, problem := password.Check(u.Hash); !is || problem != "" {
-			return &Error{path, "auth_users", fmt.Sprintf("auth_users: user %s has no usable hash", show(u.Name))}
+			return &field.Error{Path: path, Field: "auth_users", Message: fmt.Sprintf("auth_users: user %s has no usable hash", field.Show(u.Name))}
 		}
 	}
 	return nil

@@ -7,149 +7,151 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Bodies about a backend.
 var (
 	// BackendCreate is the body of POST …/backends.
-	BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...)}
+	BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost), unlessService(field.Require(backendPort))}, backendFields...)}
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
-	BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
+	BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost, backendPort}, backendFields...)}
 	// BackendDocument is a backend in a document.
-	BackendDocument = Table[farm.Backend]{fields: append(append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
+	BackendDocument = field.Table[farm.Backend]{Fields: append(append([]field.Field[farm.Backend]{field.Require(backendHost), unlessService(field.Require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
 	// Maintenance is the body of PUT …/backends/ID/maintenance. Apply sets the mode in the
 	// backend, by default drain.
-	Maintenance = Table[farm.Backend]{fields: []field[farm.Backend]{maintenanceAction, maintenanceMode}}
+	Maintenance = field.Table[farm.Backend]{Fields: []field.Field[farm.Backend]{maintenanceAction, maintenanceMode}}
 )
 
-var backendHost = field[farm.Backend]{
-	rule: rule{name: "ip", hints: basic(atAddress, "Address").costs(CostConnections), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
-		must: "an address or a resolvable host name", about: "Address or host name of the server."},
-	get: func(b *farm.Backend) Value { return textValue(b.Host) },
-	set: func(b *farm.Backend, v Value) {
-		if b.Host != v.text {
-			b.Host, b.Addr = v.text, netip.Addr{}
+var backendHost = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "ip", Hints: field.Basic(field.AtAddress, "Address").Costs(field.CostConnections), Kind: field.Text, Format: "ip or host name", MaxLen: 255, Check: format.Host,
+		Must: "an address or a resolvable host name", About: "Address or host name of the server."},
+	Get: func(b *farm.Backend) field.Value { return field.TextValue(b.Host) },
+	Set: func(b *farm.Backend, v field.Value) {
+		if b.Host != v.Text() {
+			b.Host, b.Addr = v.Text(), netip.Addr{}
 		}
-		if addr, err := netip.ParseAddr(v.text); err == nil {
+		if addr, err := netip.ParseAddr(v.Text()); err == nil {
 			b.Host, b.Addr = addr.String(), addr
 		}
 	},
 }
 
-var backendPort = field[farm.Backend]{
-	rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv it comes from the SRV record."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Port)) },
-	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
+var backendPort = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtAddress, "Port").Costs(field.CostConnections), Kind: field.Number, Min: 1, Max: 65535, About: "Port of the server; with resolve srv it comes from the SRV record."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.Port)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Port = uint16(v.Number()) },
 }
 
 // unlessService waives a field whose value comes from an SRV record.
-func unlessService(f field[farm.Backend]) field[farm.Backend] {
-	f.waived = func(sent map[string]any) bool { return sent[backendResolve.name] == string(farm.ResolveService) }
+func unlessService(f field.Field[farm.Backend]) field.Field[farm.Backend] {
+	f.Waived = func(sent map[string]any) bool { return sent[backendResolve.Name] == string(farm.ResolveService) }
 	return f
 }
 
 // backendFields are the fields of a backend except its address.
-var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
+var backendFields = append(field.UnsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
 // unsetBackend is an empty backend, for reading defaults.
 var unsetBackend = &farm.Backend{}
 
-var backendWeight = field[farm.Backend]{
-	rule: rule{name: "weight", hints: basic(atBalancing, "Weight"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectiveWeight())), about: "Relative share of the traffic."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
-	set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
+var backendWeight = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "weight", Hints: field.Basic(field.AtBalancing, "Weight"), Kind: field.Number, Min: 1, Max: 9, Null: true, Default: field.NumberValue(int64(unsetBackend.EffectiveWeight())), About: "Relative share of the traffic."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.Weight)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Weight = uint8(v.Number()) },
 }
 
-var backendPriority = field[farm.Backend]{
-	rule: rule{name: "priority", hints: basic(atBalancing, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectivePriority())), about: "Priority; backends with a lower value are used first."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
-	set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
+var backendPriority = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "priority", Hints: field.Basic(field.AtBalancing, "Priority"), Kind: field.Number, Min: 1, Max: 9, Null: true, Default: field.NumberValue(int64(unsetBackend.EffectivePriority())), About: "Priority; backends with a lower value are used first."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.Priority)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Priority = uint8(v.Number()) },
 }
 
-var backendTimeout = field[farm.Backend]{
-	rule: rule{name: "timeout", hints: advanced(atTimeouts, "Response timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Maximum wait for the next bytes from this server, in seconds; defaults to the farm's restimeout."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
-	set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
+var backendTimeout = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "timeout", Hints: field.Advanced(field.AtTimeouts, "Response timeout").In(field.Seconds), Kind: field.Number, Min: 1, Max: format.MaxTimeout, Null: true, About: "Maximum wait for the next bytes from this server, in seconds; defaults to the farm's restimeout."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.Timeout)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Timeout = farm.Seconds(v.Number()) },
 }
 
-var backendConnect = field[farm.Backend]{
-	rule: rule{name: "contimeout", hints: advanced(atTimeouts, "Connect timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Maximum time to connect to this server, in seconds, capped at the farm's resurrectime; defaults to the farm's contimeout."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnectTimeout)) },
-	set:  func(b *farm.Backend, v Value) { b.ConnectTimeout = farm.Seconds(v.number) },
+var backendConnect = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "contimeout", Hints: field.Advanced(field.AtTimeouts, "Connect timeout").In(field.Seconds), Kind: field.Number, Min: 1, Max: format.MaxTimeout, Null: true, About: "Maximum time to connect to this server, in seconds, capped at the farm's resurrectime; defaults to the farm's contimeout."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.ConnectTimeout)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.ConnectTimeout = farm.Seconds(v.Number()) },
 }
 
-var backendLimit = field[farm.Backend]{
-	rule: rule{name: "connection_limit", hints: basic(atLimits, "Connection limit"), kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Maximum number of requests in flight; 0 disables the limit."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
-	set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
+var backendLimit = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "connection_limit", Hints: field.Basic(field.AtLimits, "Connection limit"), Kind: field.Number, Min: 0, Max: field.Unbounded, Null: true, About: "Maximum number of requests in flight; 0 disables the limit."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.ConnLimit)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.ConnLimit = uint32(v.Number()) },
 }
 
-var backendSource = field[farm.Backend]{
-	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), bare: asNull, kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
-		must: "an IPv4 or IPv6 address", about: "Local source address of connections; chosen by the system if unset."},
-	get: func(b *farm.Backend) Value { return addrValue(b.Source) },
-	set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
+var backendSource = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "source", Hints: field.Advanced(field.AtBackends, "Source address").Costs(field.CostConnections), IfUnset: field.ShowNull, Kind: field.Text, Format: "ip", Blank: true, MaxLen: 64, Check: format.VIP,
+		Must: "an IPv4 or IPv6 address", About: "Local source address of connections; chosen by the system if unset."},
+	Get: func(b *farm.Backend) field.Value { return field.AddrValue(b.Source) },
+	Set: func(b *farm.Backend, v field.Value) { b.Source, _ = netip.ParseAddr(v.Text()) },
 }
 
-var backendMark = field[farm.Backend]{
-	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), bare: asNull, kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Firewall mark (SO_MARK) of connections, for policy routing; defaults to the farm's mark."},
-	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
-	set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
+var backendMark = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "mark", Hints: field.Advanced(field.AtBackends, "Mark").Costs(field.CostConnections), IfUnset: field.ShowNull, Kind: field.Number, Min: 0, Max: math.MaxUint32, Null: true, About: "Firewall mark (SO_MARK) of connections, for policy routing; defaults to the farm's mark."},
+	Get:  func(b *farm.Backend) field.Value { return field.NumberValue(int64(b.Mark)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Mark = uint32(v.Number()) },
 }
 
-var backendAlias = field[farm.Backend]{
-	rule: rule{name: "alias", hints: basic(atAddress, "Alias"), bare: asNull, kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
-		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Display name."},
-	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
-	set: func(b *farm.Backend, v Value) { b.Alias = v.text },
+var backendAlias = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "alias", Hints: field.Basic(field.AtAddress, "Alias"), IfUnset: field.ShowNull, Kind: field.Text, Blank: true, Format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", MaxLen: format.MaxName, Reserved: []string{"0"},
+		Pattern: format.Alias, Must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", About: "Display name."},
+	Get: func(b *farm.Backend) field.Value { return field.TextValue(b.Alias) },
+	Set: func(b *farm.Backend, v field.Value) { b.Alias = v.Text() },
 }
 
-var backendResolve = field[farm.Backend]{
-	rule: rule{name: "resolve", hints: advanced(atAddress, "Host name resolution"), kind: kindText, null: true, values: farm.ResolveWords(), acts: textValue(farm.ResolveFirstWord), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
-		about: "Resolution of a host name: one server (first), one server per address (all), or the servers and ports of its SRV record (srv)."},
-	get: func(b *farm.Backend) Value { return textValue(string(b.Resolve)) },
-	set: func(b *farm.Backend, v Value) { b.Resolve = farm.Resolve(v.text) },
+var backendResolve = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "resolve", Hints: field.Advanced(field.AtAddress, "Host name resolution"), Kind: field.Text, Null: true, Values: farm.ResolveWords(), Default: field.TextValue(farm.ResolveFirstWord), Normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
+		About: "Resolution of a host name: one server (first), one server per address (all), or the servers and ports of its SRV record (srv)."},
+	Get: func(b *farm.Backend) field.Value { return field.TextValue(string(b.Resolve)) },
+	Set: func(b *farm.Backend, v field.Value) { b.Resolve = farm.Resolve(v.Text()) },
 }
 
-var backendMaintenance = field[farm.Backend]{
-	rule: rule{name: "maintenance", hints: basic(atBalancing, "Maintenance"), kind: kindText, values: maintenanceModes, about: "Maintenance mode; unset while the server is in service."},
-	get:  func(b *farm.Backend) Value { return textValue(string(b.Maintenance)) },
-	set:  func(b *farm.Backend, v Value) { b.Maintenance = farm.Maintenance(v.text) },
+var backendMaintenance = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "maintenance", Hints: field.Basic(field.AtBalancing, "Maintenance"), Kind: field.Text, Values: maintenanceModes, About: "Maintenance mode; unset while the server is in service."},
+	Get:  func(b *farm.Backend) field.Value { return field.TextValue(string(b.Maintenance)) },
+	Set:  func(b *farm.Backend, v field.Value) { b.Maintenance = farm.Maintenance(v.Text()) },
 }
 
 var maintenanceModes = []string{string(farm.MaintenanceDrain), string(farm.MaintenanceCut)}
 
-var maintenanceAction = field[farm.Backend]{
-	rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Put the backend into maintenance or back in service."},
-	set: func(b *farm.Backend, v Value) {
+var maintenanceAction = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "action", Hints: field.Basic(field.AtBalancing, "Action"), Kind: field.Text, Required: true, Values: []string{"up", "maintenance"}, About: "Put the backend into maintenance or back in service."},
+	Set: func(b *farm.Backend, v field.Value) {
 		b.Maintenance = farm.MaintenanceOff
-		if v.text == "maintenance" {
+		if v.Text() == "maintenance" {
 			b.Maintenance = farm.MaintenanceDrain
 		}
 	},
 }
 
 // maintenanceMode qualifies maintenance; it has no effect with action up.
-var maintenanceMode = field[farm.Backend]{
-	rule: rule{name: "mode", hints: basic(atBalancing, "Mode"), kind: kindText, values: maintenanceModes, acts: textValue(string(farm.MaintenanceDrain)), about: "Maintenance mode: drain keeps existing sessions and connections, cut closes them."},
-	set: func(b *farm.Backend, v Value) {
+var maintenanceMode = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "mode", Hints: field.Basic(field.AtBalancing, "Mode"), Kind: field.Text, Values: maintenanceModes, Default: field.TextValue(string(farm.MaintenanceDrain)), About: "Maintenance mode: drain keeps existing sessions and connections, cut closes them."},
+	Set: func(b *farm.Backend, v field.Value) {
 		if b.Maintenance != farm.MaintenanceOff {
-			b.Maintenance = farm.Maintenance(v.text)
+			b.Maintenance = farm.Maintenance(v.Text())
 		}
 	},
 }
 
 // checkResolve checks the requirements of a backend whose name stands for several servers.
-func checkResolve(path string, b *farm.Backend) *Error {
+func checkResolve(path string, b *farm.Backend) *field.Error {
 	switch {
 	case b.Resolve == farm.ResolveFirst:
 		return nil
 	case !b.Named():
-		return &Error{path, "resolve", fmt.Sprintf("resolve %s is allowed only with a host name as ip, got %s; leave resolve out, or write the name", b.Resolve, b.Host)}
+		return &field.Error{Path: path, Field: "resolve", Message: fmt.Sprintf("resolve %s is allowed only with a host name as ip, got %s; leave resolve out, or write the name", b.Resolve, b.Host)}
 	case b.Resolve == farm.ResolveService && !strings.HasPrefix(b.Host, "_"):
-		return &Error{path, "ip", fmt.Sprintf("ip must be the name of an SRV record with resolve srv, as _http._tcp.example.com, got %s; set resolve all for the addresses of a host", show(b.Host))}
+		return &field.Error{Path: path, Field: "ip", Message: fmt.Sprintf("ip must be the name of an SRV record with resolve srv, as _http._tcp.example.com, got %s; set resolve all for the addresses of a host", field.Show(b.Host))}
 	case len(b.Sessions) > 0 && b.Of == 0:
-		return &Error{path, "sessions", fmt.Sprintf("sessions are of one server, and with resolve %s this backend stands for several; remove the static sessions, or set resolve first", b.Resolve)}
+		return &field.Error{Path: path, Field: "sessions", Message: fmt.Sprintf("sessions are of one server, and with resolve %s this backend stands for several; remove the static sessions, or set resolve first", b.Resolve)}
 	}
 	return nil
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // refusals returns a function that decodes a body of one field and returns the error.
-func refusals[T any](table *validate.Table[T]) func(field string, v any) string {
+func refusals[T any](table *field.Table[T]) func(field string, v any) string {
 	return func(field string, v any) string {
 		_, broken := table.DecodeAll("", map[string]any{field: v})
 		for _, err := range broken {
@@ -199,7 +200,7 @@ func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 		{7, 7, true}, {int64(math.MinInt64), math.MinInt64, true}, {json.Number("12"), 12, true}, {json.Number("1.0"), 1, true}, {"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", 0, false},
 		{"+1", 0, false}, {"-1", -1, true}, {"0x10", 0, false}, {"", 0, false}, {true, 0, false}, {nil, 0, false},
 	} {
-		got, ok := validate.ParseNumber(c.raw)
+		got, ok := field.ParseNumber(c.raw)
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%v (%T): %d %t", c.raw, c.raw, got, ok)
 		}

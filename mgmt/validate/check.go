@@ -8,23 +8,26 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // Bodies about a health check.
 var (
 	// CheckCreate is the body of POST /monitoring/fg: the name, the check to copy, and all
 	// changeable fields.
-	CheckCreate = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName), checkCopy}, checkFields)}
+	CheckCreate = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName), checkCopy}, checkFields)}
 	// CheckUpdate is the body of PUT /monitoring/fg/CHECK.
-	CheckUpdate = Table[farm.Check]{fields: slices.Concat(checkFields, []field[farm.Check]{checkForce})}
+	CheckUpdate = field.Table[farm.Check]{Fields: slices.Concat(checkFields, []field.Field[farm.Check]{checkForce})}
 	// CheckDocument is a check in a document.
-	CheckDocument = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName)}, checkFields)}
+	CheckDocument = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName)}, checkFields)}
 	// CheckAnswer holds the fields of a check in responses, except its name.
-	CheckAnswer = Table[farm.Check]{fields: checkFields}
+	CheckAnswer = field.Table[farm.Check]{Fields: checkFields}
 	// CheckLink is the body that links a check to a farm or service.
-	CheckLink = Table[farm.Check]{fields: []field[farm.Check]{linkedCheck}}
+	CheckLink = field.Table[farm.Check]{Fields: []field.Field[farm.Check]{linkedCheck}}
 	// CheckTry is the body of a trial run: the target, and an optional other command.
-	CheckTry = Table[CheckTarget]{fields: checkTargetFields}
+	CheckTry = field.Table[CheckTarget]{Fields: checkTargetFields}
 )
 
 // CheckTarget is the target of a trial run.
@@ -46,100 +49,100 @@ const (
 
 var checkWord = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`)
 
-var checkName = field[farm.Check]{
-	rule: rule{name: "name", hints: basic(atChecks, "Name"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"}, pattern: checkWord, must: mustCheckName,
-		sample: "shop-alive", about: "Name of the check."},
-	get: func(c *farm.Check) Value { return textValue(c.Name) },
-	set: func(c *farm.Check, v Value) { c.Name = v.text },
+var checkName = field.Field[farm.Check]{
+	Rule: field.Rule{Name: "name", Hints: field.Basic(field.AtChecks, "Name"), Kind: field.Text, Format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", MaxLen: format.MaxName, Reserved: []string{"0"}, Pattern: checkWord, Must: mustCheckName,
+		Sample: "shop-alive", About: "Name of the check."},
+	Get: func(c *farm.Check) field.Value { return field.TextValue(c.Name) },
+	Set: func(c *farm.Check, v field.Value) { c.Name = v.Text() },
 }
 
 // linkedCheck is the name of an existing check.
-var linkedCheck = func() field[farm.Check] {
-	f := require(checkName)
-	f.sample, f.about = "check_tcp", "Name of the check, or of a template."
+var linkedCheck = func() field.Field[farm.Check] {
+	f := field.Require(checkName)
+	f.Sample, f.About = "check_tcp", "Name of the check, or of a template."
 	return f
 }()
 
 const mustCheckName = "a name of letters, digits, underscores and hyphens (not the first), at most 64"
 
-var checkCopy = field[farm.Check]{rule: rule{name: "copy_from", hints: advanced(atChecks, "Copy from"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, pattern: checkWord, must: "the name of a check",
-	sample: "check_http", about: "Check or template to copy all other settings from."}}
+var checkCopy = field.Field[farm.Check]{Rule: field.Rule{Name: "copy_from", Hints: field.Advanced(field.AtChecks, "Copy from"), Kind: field.Text, Format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", MaxLen: format.MaxName, Pattern: checkWord, Must: "the name of a check",
+	Sample: "check_http", About: "Check or template to copy all other settings from."}}
 
-var checkForce = field[farm.Check]{rule: rule{name: "force", hints: advanced(atChecks, "Force"), kind: kindBool,
-	about: "Allow changes of command and backend_alias while the check is in use; its backends are then checked again."}}
+var checkForce = field.Field[farm.Check]{Rule: field.Rule{Name: "force", Hints: field.Advanced(field.AtChecks, "Force"), Kind: field.Bool,
+	About: "Allow changes of command and backend_alias while the check is in use; its backends are then checked again."}}
 
-var checkFields = []field[farm.Check]{
+var checkFields = []field.Field[farm.Check]{
 	{
-		rule: rule{name: "description", hints: basic(atChecks, "Description"), kind: kindText, blank: true, null: true, maxLen: maxText, check: checkPrintable, must: "a text without control characters",
-			sample: "Is the shop alive?", about: "Purpose of the check."},
-		get: func(c *farm.Check) Value { return textValue(c.Description) },
-		set: func(c *farm.Check, v Value) { c.Description = v.text },
+		Rule: field.Rule{Name: "description", Hints: field.Basic(field.AtChecks, "Description"), Kind: field.Text, Blank: true, Null: true, MaxLen: field.MaxText, Check: format.Printable, Must: "a text without control characters",
+			Sample: "Is the shop alive?", About: "Purpose of the check."},
+		Get: func(c *farm.Check) field.Value { return field.TextValue(c.Description) },
+		Set: func(c *farm.Check, v field.Value) { c.Description = v.Text() },
 	},
 	{
-		rule: rule{name: "command", hints: basic(atChecks, "Command"), kind: kindText, blank: true, null: true, maxLen: MaxCommand, check: checkCommand, must: "a probe Sluice knows, in the words of its plugin",
-			format: "probe and options", sample: "check_http -I HOST -p PORT -e 200",
-			about: "Probe and its options, in the syntax of the standard Nagios plugins; no shell is involved. HOST and PORT stand for those of the backend; empty runs no probe. Passwords are stored encrypted and shown as sealed-…; sending that back keeps them."},
-		get: func(c *farm.Check) Value { return textValue(c.Command) },
-		set: func(c *farm.Check, v Value) { c.Command = v.text }, needs: needsProbe,
+		Rule: field.Rule{Name: "command", Hints: field.Basic(field.AtChecks, "Command"), Kind: field.Text, Blank: true, Null: true, MaxLen: MaxCommand, Check: checkCommand, Must: "a probe Sluice knows, in the words of its plugin",
+			Format: "probe and options", Sample: "check_http -I HOST -p PORT -e 200",
+			About: "Probe and its options, in the syntax of the standard Nagios plugins; no shell is involved. HOST and PORT stand for those of the backend; empty runs no probe. Passwords are stored encrypted and shown as sealed-…; sending that back keeps them."},
+		Get: func(c *farm.Check) field.Value { return field.TextValue(c.Command) },
+		Set: func(c *farm.Check, v field.Value) { c.Command = v.Text() }, Needs: needsProbe,
 	},
 	{
-		rule: rule{name: "interval", hints: basic(atChecks, "Interval").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, acts: numberValue(int64(farm.DefaultCheckInterval)),
-			about: "Interval between the starts of two probes of a backend, in seconds."},
-		get: func(c *farm.Check) Value { return numberValue(int64(c.Interval)) },
-		set: func(c *farm.Check, v Value) { c.Interval = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "interval", Hints: field.Basic(field.AtChecks, "Interval").In(field.Seconds), Kind: field.Number, Min: 1, Max: format.MaxTimeout, Null: true, Default: field.NumberValue(int64(farm.DefaultCheckInterval)),
+			About: "Interval between the starts of two probes of a backend, in seconds."},
+		Get: func(c *farm.Check) field.Value { return field.NumberValue(int64(c.Interval)) },
+		Set: func(c *farm.Check, v field.Value) { c.Interval = farm.Seconds(v.Number()) },
 	},
 	{
-		rule: rule{name: "timeout", hints: basic(atChecks, "Timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, sample: 5,
-			about: "Timeout of a probe, in seconds; defaults to the interval."},
-		get:   func(c *farm.Check) Value { return numberValue(int64(c.Timeout)) },
-		force: func(c *farm.Check) Value { return numberValue(int64(c.EffectiveTimeout())) },
-		set:   func(c *farm.Check, v Value) { c.Timeout = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "timeout", Hints: field.Basic(field.AtChecks, "Timeout").In(field.Seconds), Kind: field.Number, Min: 1, Max: format.MaxTimeout, Null: true, Sample: 5,
+			About: "Timeout of a probe, in seconds; defaults to the interval."},
+		Get:       func(c *farm.Check) field.Value { return field.NumberValue(int64(c.Timeout)) },
+		Effective: func(c *farm.Check) field.Value { return field.NumberValue(int64(c.EffectiveTimeout())) },
+		Set:       func(c *farm.Check, v field.Value) { c.Timeout = farm.Seconds(v.Number()) },
 	},
 	probesInARow("rise", "Rise threshold", farm.DefaultRise, "Number of consecutive successful probes before a down backend is used again; increased for backends that flap.", func(c *farm.Check) *uint8 { return &c.Rise }),
 	probesInARow("fall", "Fall threshold", farm.DefaultFall, "Number of consecutive failed probes after which a backend is down.", func(c *farm.Check) *uint8 { return &c.Fall }),
 	{
-		rule: rule{name: "priority", hints: advanced(atChecks, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(farm.DefaultCheckPriority)),
-			about: "Priority among waiting probes; lower values run first."},
-		get: func(c *farm.Check) Value { return numberValue(int64(c.Priority)) },
-		set: func(c *farm.Check, v Value) { c.Priority = uint8(v.number) },
+		Rule: field.Rule{Name: "priority", Hints: field.Advanced(field.AtChecks, "Priority"), Kind: field.Number, Min: 1, Max: 9, Null: true, Default: field.NumberValue(int64(farm.DefaultCheckPriority)),
+			About: "Priority among waiting probes; lower values run first."},
+		Get: func(c *farm.Check) field.Value { return field.NumberValue(int64(c.Priority)) },
+		Set: func(c *farm.Check, v field.Value) { c.Priority = uint8(v.Number()) },
 	},
-	checkTruth("log", basic(atChecks, "Logging"), "Log every probe, not only those that change the state of a backend.", func(c *farm.Check) *bool { return &c.Logs }),
-	checkTruth("cut_conns", basic(atChecks, "Cut connections"), "Close the connections of a backend when it goes down.", func(c *farm.Check) *bool { return &c.CutConns }),
-	checkTruth("backend_alias", advanced(atChecks, "Alias as host"), "Use the backend's alias, if it has one, as HOST; the probe still connects to its address.", func(c *farm.Check) *bool { return &c.BackendAlias }),
+	checkTruth("log", field.Basic(field.AtChecks, "Logging"), "Log every probe, not only those that change the state of a backend.", func(c *farm.Check) *bool { return &c.Logs }),
+	checkTruth("cut_conns", field.Basic(field.AtChecks, "Cut connections"), "Close the connections of a backend when it goes down.", func(c *farm.Check) *bool { return &c.CutConns }),
+	checkTruth("backend_alias", field.Advanced(field.AtChecks, "Alias as host"), "Use the backend's alias, if it has one, as HOST; the probe still connects to its address.", func(c *farm.Check) *bool { return &c.BackendAlias }),
 }
 
-func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field[farm.Check] {
-	return field[farm.Check]{
-		rule: rule{name: name, hints: advanced(atChecks, label), kind: kindNumber, min: 1, max: maxProbes, null: true, acts: numberValue(int64(acts)), about: about},
-		get:  func(c *farm.Check) Value { return numberValue(int64(*at(c))) },
-		set:  func(c *farm.Check, v Value) { *at(c) = uint8(v.number) },
+func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field.Field[farm.Check] {
+	return field.Field[farm.Check]{
+		Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtChecks, label), Kind: field.Number, Min: 1, Max: maxProbes, Null: true, Default: field.NumberValue(int64(acts)), About: about},
+		Get:  func(c *farm.Check) field.Value { return field.NumberValue(int64(*at(c))) },
+		Set:  func(c *farm.Check, v field.Value) { *at(c) = uint8(v.Number()) },
 	}
 }
 
-func checkTruth(name string, h hints, about string, at func(*farm.Check) *bool) field[farm.Check] {
-	return field[farm.Check]{
-		rule: rule{name: name, hints: h, kind: kindBool, about: about},
-		get:  func(c *farm.Check) Value { return boolValue(*at(c)) },
-		set:  func(c *farm.Check, v Value) { *at(c) = v.truth },
+func checkTruth(name string, h field.Hints, about string, at func(*farm.Check) *bool) field.Field[farm.Check] {
+	return field.Field[farm.Check]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, About: about},
+		Get:  func(c *farm.Check) field.Value { return field.BoolValue(*at(c)) },
+		Set:  func(c *farm.Check, v field.Value) { *at(c) = v.Bool() },
 	}
 }
 
-var checkTargetFields = []field[CheckTarget]{
+var checkTargetFields = []field.Field[CheckTarget]{
 	{
-		rule: rule{name: "host", hints: basic(atChecks, "Host"), kind: kindText, required: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
-			sample: "10.0.0.11", about: "Address or host name to check."},
-		get: func(t *CheckTarget) Value { return textValue(t.Host) },
-		set: func(t *CheckTarget, v Value) { t.Host = v.text },
+		Rule: field.Rule{Name: "host", Hints: field.Basic(field.AtChecks, "Host"), Kind: field.Text, Required: true, MaxLen: 253, Check: format.Host, Format: "ip or host name", Must: "an address or a host name",
+			Sample: "10.0.0.11", About: "Address or host name to check."},
+		Get: func(t *CheckTarget) field.Value { return field.TextValue(t.Host) },
+		Set: func(t *CheckTarget, v field.Value) { t.Host = v.Text() },
 	},
 	{
-		rule: rule{name: "port", hints: basic(atChecks, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port to check; not needed by checks that use no port."},
-		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Port)) },
-		set:  func(t *CheckTarget, v Value) { t.Port = uint16(v.number) },
+		Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtChecks, "Port"), Kind: field.Number, Min: 1, Max: 65535, Null: true, About: "Port to check; not needed by checks that use no port."},
+		Get:  func(t *CheckTarget) field.Value { return field.NumberValue(int64(t.Port)) },
+		Set:  func(t *CheckTarget, v field.Value) { t.Port = uint16(v.Number()) },
 	},
 	{
-		rule: rule{name: "timeout", hints: basic(atChecks, "Timeout").in(inSeconds), kind: kindNumber, min: 1, max: maxTry, null: true, sample: 5, about: "Timeout in seconds, at most 60; defaults to the timeout of the check."},
-		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Timeout)) },
-		set:  func(t *CheckTarget, v Value) { t.Timeout = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "timeout", Hints: field.Basic(field.AtChecks, "Timeout").In(field.Seconds), Kind: field.Number, Min: 1, Max: maxTry, Null: true, Sample: 5, About: "Timeout in seconds, at most 60; defaults to the timeout of the check."},
+		Get:  func(t *CheckTarget) field.Value { return field.NumberValue(int64(t.Timeout)) },
+		Set:  func(t *CheckTarget, v field.Value) { t.Timeout = farm.Seconds(v.Number()) },
 	},
 }
 
@@ -154,7 +157,7 @@ func TryTime(c *farm.Check, t CheckTarget) farm.Seconds {
 // checkCommand explains an invalid command. The existence of the probe is checked only when
 // a command is set, so that a removed program does not block other changes.
 func checkCommand(s string) string {
-	if problem := checkPrintable(s); problem != "" {
+	if problem := format.Printable(s); problem != "" {
 		return problem
 	}
 	words, err := probe.CommandWords(s)
@@ -167,7 +170,7 @@ func checkCommand(s string) string {
 	return ""
 }
 
-func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
+func needsProbe(sent field.Values[farm.Check], _ *farm.Check) string {
 	if err := probe.Check(sent.Get("command").Text()); err != nil {
 		return "cannot be run: " + err.Error()
 	}
@@ -175,21 +178,21 @@ func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
 }
 
 // linkRule is the field of the checked object that names the check.
-var linkRule = rule{name: "farmguardian", hints: basic(atBackends, "Health check"), kind: kindText, blank: true, null: true, maxLen: MaxName, format: "name of a check", pattern: checkWord, must: mustCheckName,
-	sample: "check_tcp", about: "Health check for the backends; empty disables health checking."}
+var linkRule = field.Rule{Name: "farmguardian", Hints: field.Basic(field.AtBackends, "Health check"), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxName, Format: "name of a check", Pattern: checkWord, Must: mustCheckName,
+	Sample: "check_tcp", About: "Health check for the backends; empty disables health checking."}
 
-var serviceCheck = field[farm.Service]{rule: linkRule,
-	get: func(s *farm.Service) Value { return textValue(s.Check) },
-	set: func(s *farm.Service, v Value) { s.Check = v.text },
+var serviceCheck = field.Field[farm.Service]{Rule: linkRule,
+	Get: func(s *farm.Service) field.Value { return field.TextValue(s.Check) },
+	Set: func(s *farm.Service, v field.Value) { s.Check = v.Text() },
 }
 
-var l4Check = field[farm.Farm]{rule: linkRule,
-	get: func(f *farm.Farm) Value { return textValue(l4Seen(f).Check) },
-	set: func(f *farm.Farm, v Value) { l4Of(f).Check = v.text },
+var l4Check = field.Field[farm.Farm]{Rule: linkRule,
+	Get: func(f *farm.Farm) field.Value { return field.TextValue(l4Seen(f).Check) },
+	Set: func(f *farm.Farm, v field.Value) { l4Of(f).Check = v.Text() },
 }
 
 // CheckPath returns the Path of errors about a check.
-func CheckPath(name string) string { return "check " + show(name) }
+func CheckPath(name string) string { return "check " + field.Show(name) }
 
 // LinkPath returns the Path of errors about the check of a group.
 func LinkPath(g farm.Group) string {
@@ -200,19 +203,19 @@ func LinkPath(g farm.Group) string {
 }
 
 // checkChecks checks the rules of health checks.
-func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
-	if len(cfg.Checks) > farm.MaxChecks && !yield(Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
+func checkChecks(cfg *farm.Config, yield func(field.Error) bool) bool {
+	if len(cfg.Checks) > farm.MaxChecks && !yield(field.Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
 		return false
 	}
 	known := map[string]bool{}
 	for i := range cfg.Checks {
 		c := &cfg.Checks[i]
 		path := CheckPath(c.Name)
-		if known[c.Name] && !yield(Error{path, "name", fmt.Sprintf("name must be unique, %s exists already", show(c.Name))}) {
+		if known[c.Name] && !yield(field.Error{Path: path, Field: "name", Message: fmt.Sprintf("name must be unique, %s exists already", field.Show(c.Name))}) {
 			return false
 		}
 		known[c.Name] = true
-		if !CheckDocument.verify(path, c, nil, yield) || !checkOfTemplate(path, c, yield) {
+		if !CheckDocument.Verify(path, c, nil, yield) || !checkOfTemplate(path, c, yield) {
 			return false
 		}
 	}
@@ -220,14 +223,14 @@ func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
 }
 
 // checkOfTemplate checks that a check with the name of a template matches it.
-func checkOfTemplate(path string, c *farm.Check, yield func(Error) bool) bool {
+func checkOfTemplate(path string, c *farm.Check, yield func(field.Error) bool) bool {
 	t, is := CheckTemplate(c.Name)
 	if !is {
 		return true
 	}
 	for _, f := range []struct{ name, set, fixed string }{{"command", c.Command, t.Command}, {"description", c.Description, t.Description}} {
 		if f.set != "" && f.set != f.fixed &&
-			!yield(Error{path, f.name, fmt.Sprintf("%s of a template cannot be changed: make a copy of %s, and change that", f.name, c.Name)}) {
+			!yield(field.Error{Path: path, Field: f.name, Message: fmt.Sprintf("%s of a template cannot be changed: make a copy of %s, and change that", f.name, c.Name)}) {
 			return false
 		}
 	}
@@ -235,7 +238,7 @@ func checkOfTemplate(path string, c *farm.Check, yield func(Error) bool) bool {
 }
 
 // checkLinks checks that the health checks of groups exist.
-func checkLinks(cfg *farm.Config, yield func(Error) bool) bool {
+func checkLinks(cfg *farm.Config, yield func(field.Error) bool) bool {
 	known := make(map[string]bool, len(cfg.Checks))
 	for i := range cfg.Checks {
 		known[cfg.Checks[i].Name] = true
@@ -249,7 +252,7 @@ func checkLinks(cfg *farm.Config, yield func(Error) bool) bool {
 			if _, is := CheckTemplate(name); is {
 				continue
 			}
-			if !yield(Error{LinkPath(g), linkRule.name, fmt.Sprintf("%s: there is no check %s%s", linkRule.name, show(name), cmp.Or(Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
+			if !yield(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: fmt.Sprintf("%s: there is no check %s%s", linkRule.Name, field.Show(name), cmp.Or(suggest.Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
 				return false
 			}
 		}
@@ -265,14 +268,14 @@ func checkNames(cfg *farm.Config) (out []string) {
 }
 
 // checkWarnings adds warnings about linked checks that cannot find anything.
-func checkWarnings(cfg *farm.Config, add func(Error)) {
+func checkWarnings(cfg *farm.Config, add func(field.Error)) {
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			if c, is := CheckNamed(cfg, g.CheckedBy()); is && c.Command == "" {
-				add(Error{LinkPath(g), linkRule.name, fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
+				add(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
 			}
 			if f := &cfg.Farms[i]; f.InKernel() && g.CheckedBy() == "" {
-				add(Error{LinkPath(g), linkRule.name, "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
+				add(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Checked checks successive configurations that share most farms. It recognises unchanged
@@ -23,9 +24,9 @@ type Checked struct {
 type verdict struct {
 	local    []netip.Prefix // the addresses of this machine, on which some rules depend
 	farms    []farm.Farm
-	warnings [][]Error // of each of them alone, and of it and the appliance's API
-	own      [][]Error
-	between  []Error // warnings about several farms
+	warnings [][]field.Error // of each of them alone, and of it and the appliance's API
+	own      [][]field.Error
+	between  []field.Error // warnings about several farms
 
 	whole  bool // it keeps the rules between farms as well
 	system farm.System
@@ -37,10 +38,10 @@ type verdict struct {
 
 // Config returns the results of Rules.Config and Rules.Warnings. An invalid configuration
 // has no warnings.
-func (c *Checked) Config(cfg *farm.Config) ([]Error, error) { return c.check(c.Rules, cfg) }
+func (c *Checked) Config(cfg *farm.Config) ([]field.Error, error) { return c.check(c.Rules, cfg) }
 
 // Unfinished is Config for an unfinished transaction.
-func (c *Checked) Unfinished(cfg *farm.Config) ([]Error, error) {
+func (c *Checked) Unfinished(cfg *farm.Config) ([]field.Error, error) {
 	rules := c.Rules
 	rules.Unfinished = true
 	return c.check(rules, cfg)
@@ -80,7 +81,7 @@ func hasNames(f *farm.Farm) bool {
 	return false
 }
 
-func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
+func (c *Checked) check(rules Rules, cfg *farm.Config) ([]field.Error, error) {
 	if c.last.Load() == nil { // a second check waits for what the first one finds out
 		c.first.Lock()
 		defer c.first.Unlock()
@@ -109,7 +110,7 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 		now.about(cfg, rules, local)
 	}
 	now.farmwise(before, at, local)
-	var out []Error
+	var out []field.Error
 	for i := range cfg.Farms {
 		out = append(append(out, now.own[i]...), now.warnings[i]...)
 	}
@@ -136,14 +137,14 @@ func (c *Checked) InForce(cfg *farm.Config) {
 // next returns the verdict about a similar configuration, without the warnings of farms.
 func (v *verdict) next(cfg *farm.Config) *verdict {
 	now := *v
-	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
+	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]field.Error, len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
 	return &now
 }
 
 // about sets the parts of the verdict that similar configurations share.
 func (v *verdict) about(cfg *farm.Config, rules Rules, local []netip.Prefix) {
 	v.local, v.whole, v.system, v.checks = local, !rules.Unfinished, cfg.System.Clone(), slices.Clone(cfg.Checks)
-	v.own = make([][]Error, len(cfg.Farms))
+	v.own = make([][]field.Error, len(cfg.Farms))
 	for i := range cfg.Farms {
 		v.own[i] = rules.ownWarnings(&cfg.System, &cfg.Farms[i])
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // claim is a range of ports that a running farm occupies, for one transport and address.
@@ -98,7 +99,7 @@ func compareBool(a, b bool) int {
 }
 
 // checkCollisions rejects two running farms that occupy the same port.
-func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
+func checkCollisions(cfg *farm.Config, yield func(field.Error) bool) bool {
 	found := collisions(claims(cfg))
 	if len(found) == 0 {
 		return true
@@ -109,7 +110,7 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 			continue
 		}
 		f, o := &cfg.Farms[i], &cfg.Farms[other]
-		if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).ListensOn(f), show(o.Name), ProfileOf(o).ListensOn(o))}) {
+		if !yield(field.Error{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).ListensOn(f), field.Show(o.Name), ProfileOf(o).ListensOn(o))}) {
 			return false
 		}
 	}
@@ -119,7 +120,7 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 // checkOwn rejects running farms on an address of the appliance's own API, which would make
 // it unreachable. If the API listens on all addresses and the farm on one of them, that is
 // only a warning, see ownWarning.
-func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
+func (r Rules) checkOwn(cfg *farm.Config, yield func(field.Error) bool) bool {
 	all := r.OwnOf(&cfg.System)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -127,7 +128,7 @@ func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
 			if !takes(f, own) || own.Addr().IsUnspecified() && !f.VIP.IsUnspecified() {
 				continue
 			}
-			if !yield(Error{FarmPath(f.Name), "vport", fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).ListensOn(f), own.Port())}) {
+			if !yield(field.Error{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).ListensOn(f), own.Port())}) {
 				return false
 			}
 		}
@@ -149,13 +150,13 @@ func takes(f *farm.Farm, own netip.AddrPort) bool {
 }
 
 // ownWarnings returns that a farm takes an address at which the appliance's API listens.
-func (r Rules) ownWarnings(s *farm.System, f *farm.Farm) []Error {
+func (r Rules) ownWarnings(s *farm.System, f *farm.Farm) []field.Error {
 	if f.SettingsProfile() == "" {
 		return nil // which is an error
 	}
 	for _, own := range r.OwnOf(s) {
 		if takes(f, own) {
-			return []Error{{FarmPath(f.Name), "vport", fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)}}
+			return []field.Error{{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)}}
 		}
 	}
 	return nil

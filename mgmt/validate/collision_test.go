@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // listening returns a farm without backends. words is e.g. "tcp 10.0.0.5 80,81"; the
@@ -213,12 +214,12 @@ func TestNoFarmTakesTheAddressOfTheAPI(t *testing.T) {
 		if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), `farm "a": vip and vport must not be what the appliance's API listens on (`+c.own+")") {
 			t.Errorf("%q at %s: %v", c.farm, c.own, err)
 		}
-		warnings = slices.DeleteFunc(warnings, func(w validate.Error) bool { return w.Field == "farmguardian" })
+		warnings = slices.DeleteFunc(warnings, func(w field.Error) bool { return w.Field == "farmguardian" })
 		if !c.refused && c.warned != (len(warnings) > 0) {
 			t.Errorf("%q at %s: warnings %v", c.farm, c.own, warnings)
 		}
 		cfg.Farms[0].Stopped = true
-		if err := r.Config(cfg); err != nil || slices.ContainsFunc(r.Warnings(cfg), func(w validate.Error) bool { return w.Field == "vport" }) {
+		if err := r.Config(cfg); err != nil || slices.ContainsFunc(r.Warnings(cfg), func(w field.Error) bool { return w.Field == "vport" }) {
 			t.Errorf("%q at %s, stopped: %v", c.farm, c.own, err)
 		}
 	}

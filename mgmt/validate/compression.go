@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Limits of compression.
@@ -22,58 +23,58 @@ const (
 var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*|[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*)$`)
 
 // coded is the condition of fields that refine compression.
-var coded = &only{fields: []string{"compression"}, while: "compression names an encoding"}
+var coded = &field.Condition{On: []string{"compression"}, While: "compression names an encoding"}
 
 // compressionFields are the fields for compressing responses.
-var compressionFields = []field[farm.Service]{
+var compressionFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "compression", hints: basic(atCompression, "Encodings"), kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
-			about: "Content encodings for compressing responses, in order of preference, if the client accepts them; none disables compression."},
-		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
-		set: setCompression,
+		Rule: field.Rule{Name: "compression", Hints: field.Basic(field.AtCompression, "Encodings"), Kind: field.List, Words: true, Null: true, Max: int64(len(farm.Codings())), Values: field.Texts(farm.Codings()), Check: checkCoding,
+			About: "Content encodings for compressing responses, in order of preference, if the client accepts them; none disables compression."},
+		Get: func(s *farm.Service) field.Value { return field.ListValue(field.Texts(compressionOf(s).Codings)) },
+		Set: setCompression,
 	},
 	{
-		rule: rule{name: "compression_min", hints: advanced(atCompression, "Min. body size").in(inBytes), kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
-			only: coded, about: "Minimum body size for compression, in bytes, if the length is known."},
-		get: func(s *farm.Service) Value {
-			return numberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
+		Rule: field.Rule{Name: "compression_min", Hints: field.Advanced(field.AtCompression, "Min. body size").In(field.Bytes), Kind: field.Number, Min: 1, Max: MaxCompressionMin, Null: true, Unset: field.NumberValue(int64(farm.DefaultCompressionMin)),
+			Only: coded, About: "Minimum body size for compression, in bytes, if the length is known."},
+		Get: func(s *farm.Service) field.Value {
+			return field.NumberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
 		},
-		set: func(s *farm.Service, v Value) {
-			s.Compression.Min = orZero(uint32(v.number), farm.DefaultCompressionMin)
+		Set: func(s *farm.Service, v field.Value) {
+			s.Compression.Min = field.OrZero(uint32(v.Number()), farm.DefaultCompressionMin)
 		},
 	},
 	{
-		rule: rule{name: "compression_types", hints: advanced(atCompression, "Media types"), kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
-			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
-			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
-			only:  coded, about: "Media types to compress; none means the default list: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
-		get: func(s *farm.Service) Value {
+		Rule: field.Rule{Name: "compression_types", Hints: field.Advanced(field.AtCompression, "Media types"), Kind: field.List, Words: true, Null: true, Max: MaxCompressionTypes, MaxLen: 128, Pattern: mediaTypePattern, Canon: strings.ToLower, Key: strings.ToLower,
+			Unset: field.ListValue(farm.DefaultCompressionTypes()), Must: "a media type, or type/*", Format: "type/subtype or type/*",
+			MustList: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
+			Only:     coded, About: "Media types to compress; none means the default list: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
+		Get: func(s *farm.Service) field.Value {
 			if t := compressionOf(s).Types; len(t) > 0 {
-				return listValue(t)
+				return field.ListValue(t)
 			}
-			return listValue(farm.DefaultCompressionTypes())
+			return field.ListValue(farm.DefaultCompressionTypes())
 		},
-		set: func(s *farm.Service, v Value) {
+		Set: func(s *farm.Service, v field.Value) {
 			c := s.Compression
-			if c.Types = slices.Clone(v.list); len(v.list) == 0 || slices.Equal(v.list, farm.DefaultCompressionTypes()) {
+			if c.Types = slices.Clone(v.List()); len(v.List()) == 0 || slices.Equal(v.List(), farm.DefaultCompressionTypes()) {
 				c.Types = nil
 			}
 		},
 	},
 	{
-		rule: rule{name: "compression_level", hints: advanced(atCompression, "Level"), kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
-			only: coded, about: "Trade-off between compression speed and ratio."},
-		get: func(s *farm.Service) Value {
-			return textValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))
+		Rule: field.Rule{Name: "compression_level", Hints: field.Advanced(field.AtCompression, "Level"), Kind: field.Text, Values: field.Texts(farm.CompressionLevels()), Null: true, Unset: field.TextValue(string(farm.CompressionDefault)),
+			Only: coded, About: "Trade-off between compression speed and ratio."},
+		Get: func(s *farm.Service) field.Value {
+			return field.TextValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))
 		},
-		set: func(s *farm.Service, v Value) {
-			s.Compression.Level = orZero(farm.CompressionLevel(v.text), farm.CompressionDefault)
+		Set: func(s *farm.Service, v field.Value) {
+			s.Compression.Level = field.OrZero(farm.CompressionLevel(v.Text()), farm.CompressionDefault)
 		},
 	},
 }
 
-func setCompression(s *farm.Service, v Value) {
-	if len(v.list) == 0 {
+func setCompression(s *farm.Service, v field.Value) {
+	if len(v.List()) == 0 {
 		s.Compression = nil
 		return
 	}
@@ -81,7 +82,7 @@ func setCompression(s *farm.Service, v Value) {
 		s.Compression = &farm.Compression{}
 	}
 	s.Compression.Codings = nil
-	for _, name := range v.list {
+	for _, name := range v.List() {
 		s.Compression.Codings = append(s.Compression.Codings, farm.Coding(name))
 	}
 }

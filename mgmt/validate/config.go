@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Rules checks whole configurations. The zero value knows no local networks.
@@ -46,8 +47,8 @@ func (r Rules) Config(cfg *farm.Config) error {
 }
 
 // All returns the violations in document order, at most MaxErrors.
-func (r Rules) All(cfg *farm.Config) []Error {
-	var out []Error
+func (r Rules) All(cfg *farm.Config) []field.Error {
+	var out []field.Error
 	for err := range r.walk(cfg, r.local(), nil) {
 		if out = append(out, err); len(out) == MaxErrors {
 			break
@@ -60,7 +61,7 @@ func (r Rules) All(cfg *farm.Config) []Error {
 func Config(cfg *farm.Config) error { return Rules{}.Config(cfg) }
 
 // All is Rules{}.All.
-func All(cfg *farm.Config) []Error { return Rules{}.All(cfg) }
+func All(cfg *farm.Config) []field.Error { return Rules{}.All(cfg) }
 
 // SystemPrefixes returns the addresses of this machine in the form of Rules.Prefixes. If they
 // are unreadable, the list is empty.
@@ -85,7 +86,7 @@ func SystemPrefixes() []netip.Prefix {
 }
 
 // FarmPath, ServicePath and BackendPath return the Path of errors about an object.
-func FarmPath(name string) string { return fmt.Sprintf("farm %s", show(name)) }
+func FarmPath(name string) string { return fmt.Sprintf("farm %s", field.Show(name)) }
 
 // FarmOf returns the path of the farm that a path leads through, empty for one that leads
 // through none.
@@ -100,7 +101,7 @@ func FarmOf(path string) string {
 
 // ServicePath returns the Path of a service.
 func ServicePath(farmName, name string) string {
-	return fmt.Sprintf("%s service %s", FarmPath(farmName), show(name))
+	return fmt.Sprintf("%s service %s", FarmPath(farmName), field.Show(name))
 }
 
 // BackendPath returns the Path of a backend of a service, by position from 0.
@@ -125,8 +126,8 @@ func (r Rules) local() []netip.Prefix {
 // walk yields every violation. Helpers return false as soon as yield returns false. The
 // function open returns the part of a farm that must be checked, nil if all of it is known to
 // be valid. If open is nil, everything is checked.
-func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
-	return func(yield func(Error) bool) {
+func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[field.Error] {
+	return func(yield func(field.Error) bool) {
 		backends := 0
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
@@ -143,7 +144,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) 
 			return
 		}
 		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
-			yield(Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
+			yield(field.Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}
 	}
 }

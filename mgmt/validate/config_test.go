@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // rules are Rules with a few local networks.
@@ -106,7 +107,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectCode = 303 }, `redirect_code must be one of 301, 302, 307, got 303`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.RedirectType = "x" }, `redirecttype must be one of default, append, got "x"`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence = "ip" }, `persistence must be one of IP, BASIC, URL, PARM, COOKIE, HEADER, NONE, got "ip"`},
-		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.TTL = "IP", validate.MaxTTL+1 }, `ttl must be a number from 1 to 31536000`},
+		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.TTL = "IP", format.MaxTTL+1 }, `ttl must be a number from 1 to 31536000`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "HEADER", "X Y" }, `sessionid must be a token`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Persistence, s.SessionID = "URL", "a=b" }, `sessionid must be a parameter name`},
 		{func(_ *farm.Farm, s *farm.Service, _ *farm.Backend) { s.Policy = "RANDOM" }, `routingpolicy must be one of ROUND_ROBIN,`},

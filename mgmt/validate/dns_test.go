@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // named returns a valid gslb farm with a zone and a service.
@@ -350,7 +351,7 @@ func TestAnEditComparesNames(t *testing.T) {
 		z := &now.Global.Zones[0]
 		z.Append(farm.Record{Name: name, Type: "CNAME", Data: "www"})
 		var problems []string
-		validate.CheckEdited(&now, &was.Global.Zones[0], z, func(_ int, err validate.Error) bool {
+		validate.CheckEdited(&now, &was.Global.Zones[0], z, func(_ int, err field.Error) bool {
 			problems = append(problems, err.Message)
 			return true
 		})

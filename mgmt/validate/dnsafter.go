@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // withoutSound returns the farm without the records that are certainly valid because they
@@ -32,7 +33,7 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 
 // CheckEdited is CheckRecords for an edit of a zone whose records are valid. If few records
 // change, the others are not checked.
-func CheckEdited(f *farm.Farm, was, z *farm.Zone, yield func(position int, err Error) bool) bool {
+func CheckEdited(f *farm.Farm, was, z *farm.Zone, yield func(position int, err field.Error) bool) bool {
 	if staysSound(f, z, was) {
 		return true
 	}
@@ -78,7 +79,7 @@ func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 	for range part.OfType("DNAME") {
 		return false // it may be above unchanged names
 	}
-	return checkSome(f, &part, redirectedNames(z), func(int, Error) bool { return false })
+	return checkSome(f, &part, redirectedNames(z), func(int, field.Error) bool { return false })
 }
 
 // fewNames is up to how many names are looked up one by one.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // redirected holds the owners of DNAME records of a zone, in wire format. Names below them
@@ -27,7 +28,7 @@ func redirectedNames(z *farm.Zone) redirected {
 }
 
 // check explains why a record cannot be below a DNAME.
-func (d redirected) check(z *farm.Zone, r *farm.Record) *Error {
+func (d redirected) check(z *farm.Zone, r *farm.Record) *field.Error {
 	if len(d) == 0 {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (d redirected) check(z *farm.Zone, r *farm.Record) *Error {
 	for at := 0; name[at] != 0; {
 		at += 1 + int(name[at])
 		if owner, is := d[string(name[at:])]; is {
-			return &Error{"", "rname", fmt.Sprintf("rname: %s is below %s, whose DNAME redirects all names below it, so it cannot have records (RFC 6672); remove the record or the DNAME", show(r.Name), owner)}
+			return &field.Error{Path: "", Field: "rname", Message: fmt.Sprintf("rname: %s is below %s, whose DNAME redirects all names below it, so it cannot have records (RFC 6672); remove the record or the DNAME", field.Show(r.Name), owner)}
 		}
 	}
 	return nil

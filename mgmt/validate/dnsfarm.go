@@ -9,19 +9,21 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Bodies about a gslb farm. All profiles share FarmAction.
 var (
 	// DNSFarmCreate is the body of POST /farms; see FarmCreate.
-	DNSFarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, noteFields, dnsFields)}
+	DNSFarmCreate = field.Table[farm.Farm]{Fields: slices.Concat(newFarm, noteFields, dnsFields)}
 	// DNSFarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
-	DNSFarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, dnsFields)}
+	DNSFarmUpdate = field.Table[farm.Farm]{Fields: slices.Concat([]field.Field[farm.Farm]{field.Named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, dnsFields)}
 	// DNSFarmDocument is a farm in a document, without services and zones.
-	DNSFarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
-		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped}, noteFields, dnsFields)}
+	DNSFarmDocument = field.Table[farm.Farm]{Fields: slices.Concat([]field.Field[farm.Farm]{
+		field.Require(farmName), field.Require(farmProfile), field.Require(farmVIP), field.Require(farmVPort), farmStopped}, noteFields, dnsFields)}
 	// DNSFarmAnswer holds the fields in responses.
-	DNSFarmAnswer = Table[farm.Farm]{fields: slices.Concat(noteFields, dnsFields)}
+	DNSFarmAnswer = field.Table[farm.Farm]{Fields: slices.Concat(noteFields, dnsFields)}
 )
 
 // Limits of gslb farms.
@@ -36,78 +38,80 @@ const (
 var dnsFields = slices.Concat(dnsSettings, dnsLogFields)
 
 // dnsSettings are those fields without the query log.
-var dnsSettings = []field[farm.Farm]{
-	dnsText("server_version", basic(atAnswers, "Server version"), "Response to version.bind queries; empty refuses them.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
-	dnsText("nsid", advanced(atAnswers, "Server identity"), "Server identity returned for NSID and id.server; empty disables it.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
-	boundIn(dnsPart, "query_rate", basic(atLimits, "Query rate per network").in(perSecondQueries), "Maximum queries per second from one client network (/24, or /56 for IPv6); 0 disables the limit.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
-	boundIn(dnsPart, "answer_rate", basic(atLimits, "Response rate per network").in(perSecondQueries), "Maximum rate per second of identical UDP responses to one client network; 0 disables the limit. It prevents amplification attacks through the farm.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.AnswerRate }),
+var dnsSettings = []field.Field[farm.Farm]{
+	dnsText("server_version", field.Basic(field.AtAnswers, "Server version"), "Response to version.bind queries; empty refuses them.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
+	dnsText("nsid", field.Advanced(field.AtAnswers, "Server identity"), "Server identity returned for NSID and id.server; empty disables it.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
+	boundIn(dnsPart, "query_rate", field.Basic(field.AtLimits, "Query rate per network").In(perSecondQueries), "Maximum queries per second from one client network (/24, or /56 for IPv6); 0 disables the limit.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
+	boundIn(dnsPart, "answer_rate", field.Basic(field.AtLimits, "Response rate per network").In(perSecondQueries), "Maximum rate per second of identical UDP responses to one client network; 0 disables the limit. It prevents amplification attacks through the farm.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.AnswerRate }),
 	{
-		rule: rule{name: "slip", hints: advanced(atLimits, "Truncation ratio"), kind: kindNumber, min: 1, max: 255, null: true, unset: numberValue(int64(farm.DefaultSlip)),
-			about: "Send one of every N responses above answer_rate truncated, so that genuine clients retry over TCP; the others are dropped."},
-		get: func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(dnsSeen(f).Slip, farm.DefaultSlip))) },
-		set: func(f *farm.Farm, v Value) { dnsOf(f).Slip = orZero(uint8(v.number), farm.DefaultSlip) },
+		Rule: field.Rule{Name: "slip", Hints: field.Advanced(field.AtLimits, "Truncation ratio"), Kind: field.Number, Min: 1, Max: 255, Null: true, Unset: field.NumberValue(int64(farm.DefaultSlip)),
+			About: "Send one of every N responses above answer_rate truncated, so that genuine clients retry over TCP; the others are dropped."},
+		Get: func(f *farm.Farm) field.Value {
+			return field.NumberValue(int64(cmp.Or(dnsSeen(f).Slip, farm.DefaultSlip)))
+		},
+		Set: func(f *farm.Farm, v field.Value) { dnsOf(f).Slip = field.OrZero(uint8(v.Number()), farm.DefaultSlip) },
 	},
-	boundIn(dnsPart, "maxconnections", basic(atLimits, "Max. connections").costs(CostConnections), "Maximum number of TCP connections of the farm.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
-	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Maximum idle time of a TCP connection, in seconds.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
-	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Addresses and networks of secondary servers that may transfer zones by AXFR (IXFR returns the whole zone); none disables transfers. DYNA records are transferred with their current addresses.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
+	boundIn(dnsPart, "maxconnections", field.Basic(field.AtLimits, "Max. connections").Costs(field.CostConnections), "Maximum number of TCP connections of the farm.", 1, field.Unbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
+	boundIn(dnsPart, "idle_timeout", field.Basic(field.AtTimeouts, "Idle timeout").In(field.Seconds).Costs(field.CostConnections), "Maximum idle time of a TCP connection, in seconds.", 1, format.MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
+	networksIn(dnsPart, "transfer_from", field.Basic(field.AtTransfers, "Secondaries"), "Addresses and networks of secondary servers that may transfer zones by AXFR (IXFR returns the whole zone); none disables transfers. DYNA records are transferred with their current addresses.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
 	{
-		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "TSIG keys"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey, hide: hideTransferKey,
-			must: "a key as dig takes it, [algorithm:]name:secret", musts: "a list of keys, each [algorithm:]name:secret",
-			about: "TSIG keys for zone transfers, as algorithm (hmac-sha256, the default, hmac-sha384 or hmac-sha512), name and base64 secret. If any key is set, transfers require one; the first key signs NOTIFY messages."},
-		get: func(f *farm.Farm) Value {
+		Rule: field.Rule{Name: "transfer_keys", Hints: field.Basic(field.AtTransfers, "TSIG keys"), Kind: field.List, Words: true, Format: "[algorithm:]name:secret", Null: true, Max: maxTransferKeys, MaxLen: 1024, Check: checkTransferKey, Hide: hideTransferKey,
+			Must: "a key as dig takes it, [algorithm:]name:secret", MustList: "a list of keys, each [algorithm:]name:secret",
+			About: "TSIG keys for zone transfers, as algorithm (hmac-sha256, the default, hmac-sha384 or hmac-sha512), name and base64 secret. If any key is set, transfers require one; the first key signs NOTIFY messages."},
+		Get: func(f *farm.Farm) field.Value {
 			var out []string
 			for _, k := range dnsSeen(f).Keys {
 				out = append(out, k.String())
 			}
-			return listValue(out)
+			return field.ListValue(out)
 		},
-		set: func(f *farm.Farm, v Value) {
+		Set: func(f *farm.Farm, v field.Value) {
 			g := dnsOf(f)
 			g.Keys = nil
-			for _, text := range v.list {
+			for _, text := range v.List() {
 				if k, ok := farm.NewTransferKey(text); ok {
 					g.Keys = append(g.Keys, k)
 				}
 			}
 		},
 	},
-	addressesIn("notify", basic(atTransfers, "NOTIFY targets"), "Secondary servers that receive NOTIFY on zone changes, on port 53.", 64),
+	addressesIn("notify", field.Basic(field.AtTransfers, "NOTIFY targets"), "Secondary servers that receive NOTIFY on zone changes, on port 53.", 64),
 	{
-		rule: rule{name: "dot", hints: basic(atTLS, "DNS over TLS").costs(CostConnections), kind: kindBool,
-			about: "Also serve DNS over TLS (DoT) on dot_port. It starts with the appliance's certificate and TLS 1.2 and 1.3; false discards all TLS settings."},
-		get: func(f *farm.Farm) Value { return boolValue(dnsSeen(f).TLS != nil) },
-		set: func(f *farm.Farm, v Value) {
+		Rule: field.Rule{Name: "dot", Hints: field.Basic(field.AtTLS, "DNS over TLS").Costs(field.CostConnections), Kind: field.Bool,
+			About: "Also serve DNS over TLS (DoT) on dot_port. It starts with the appliance's certificate and TLS 1.2 and 1.3; false discards all TLS settings."},
+		Get: func(f *farm.Farm) field.Value { return field.BoolValue(dnsSeen(f).TLS != nil) },
+		Set: func(f *farm.Farm, v field.Value) {
 			switch g := dnsOf(f); {
-			case !v.truth:
+			case !v.Bool():
 				g.TLS, g.TLSPort = nil, 0
 			case g.TLS == nil:
 				g.TLS = farm.DefaultTLS()
 			}
 		},
 	},
-	under(overDoT, boundIn(dnsPart, "dot_port", basic(atTLS, "Port of DNS over TLS"), "TCP port for DNS over TLS.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
+	field.OnlyIf(overDoT, boundIn(dnsPart, "dot_port", field.Basic(field.AtTLS, "Port of DNS over TLS"), "TCP port for DNS over TLS.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
 	certificates(overDoT),
-	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Log each answered query to log_sink.", func(g *farm.GSLB) *bool { return &g.Logs }),
+	truthIn(dnsPart, "logs", field.Basic(field.AtLogging, "Logging"), "Log each answered query to log_sink.", func(g *farm.GSLB) *bool { return &g.Logs }),
 }
 
 // overDoT is the condition of fields for DNS over TLS.
-var overDoT = with("dot")
+var overDoT = field.With("dot")
 
 // dnsLogFields are the fields of the query log.
-var dnsLogFields = slices.Concat([]field[farm.Farm]{
+var dnsLogFields = slices.Concat([]field.Field[farm.Farm]{
 	logFieldsIn(dnsPart, "Fields of a log line in order; none means all fields.", farm.QueryLogFields(), dnsLog),
-	boundIn(dnsPart, "log_sample", advanced(atLogging, "Sampling"), "Log one of every N queries, chosen at random.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
+	boundIn(dnsPart, "log_sample", field.Advanced(field.AtLogging, "Sampling"), "Log one of every N queries, chosen at random.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
 }, sinkFields(dnsPart, dnsLog))
 
 func dnsLog(g *farm.GSLB) *farm.AccessLog { return &g.AccessLog }
 
 const perSecondQueries = "queries/s"
 
-func dnsText(name string, h hints, about string, most int, at func(*farm.GSLB) *string) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindText, blank: true, null: true, maxLen: most, pattern: printable, must: "a text of letters, digits and signs of ASCII", about: about},
-		get:  func(f *farm.Farm) Value { return textValue(*at(dnsSeen(f))) },
-		set:  func(f *farm.Farm, v Value) { *at(dnsOf(f)) = v.text },
+func dnsText(name string, h field.Hints, about string, most int, at func(*farm.GSLB) *string) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Blank: true, Null: true, MaxLen: most, Pattern: printable, Must: "a text of letters, digits and signs of ASCII", About: about},
+		Get:  func(f *farm.Farm) field.Value { return field.TextValue(*at(dnsSeen(f))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(dnsOf(f)) = v.Text() },
 	}
 }
 
@@ -118,7 +122,7 @@ func checkTransferKey(text string) string {
 	case !ok:
 		return "a key is [algorithm:]name:secret"
 	case !slices.Contains(farm.TransferAlgorithms(), k.EffectiveAlgorithm()):
-		return fmt.Sprintf("its algorithm is none of %s", strings.Join(texts(farm.TransferAlgorithms()), ", "))
+		return fmt.Sprintf("its algorithm is none of %s", strings.Join(field.Texts(farm.TransferAlgorithms()), ", "))
 	}
 	return rdata.CheckTransferKey(&k)
 }
@@ -131,22 +135,22 @@ func hideTransferKey(s string, _ bool) string {
 		return s
 	}
 	if checkTransferKey(s) != "" {
-		return unchanged
+		return format.Unchanged
 	}
-	k.Secret = unchanged
+	k.Secret = format.Unchanged
 	return k.String()
 }
 
 // addressRule returns the rule of a list of addresses.
-func addressRule(name string, h hints, about string, most int64) rule {
-	return rule{name: name, hints: h, kind: kindList, words: true, format: "ip", null: true, max: most, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address", musts: "a list of addresses", about: about}
+func addressRule(name string, h field.Hints, about string, most int64) field.Rule {
+	return field.Rule{Name: name, Hints: h, Kind: field.List, Words: true, Format: "ip", Null: true, Max: most, MaxLen: 64, Check: format.VIP, Must: "an IPv4 or IPv6 address", MustList: "a list of addresses", About: about}
 }
 
-func addressesIn(name string, h hints, about string, most int64) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: addressRule(name, h, about, most),
-		get:  func(f *farm.Farm) Value { return listValue(addressTexts(dnsSeen(f).Notified)) },
-		set:  func(f *farm.Farm, v Value) { dnsOf(f).Notified = addressesOf(v.list) },
+func addressesIn(name string, h field.Hints, about string, most int64) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: addressRule(name, h, about, most),
+		Get:  func(f *farm.Farm) field.Value { return field.ListValue(addressTexts(dnsSeen(f).Notified)) },
+		Set:  func(f *farm.Farm, v field.Value) { dnsOf(f).Notified = addressesOf(v.List()) },
 	}
 }
 
@@ -185,7 +189,7 @@ func dnsSeen(f *farm.Farm) *farm.GSLB {
 }
 
 // checkDNSFarms checks that the gslb farms that services refer to exist.
-func checkDNSFarms(cfg *farm.Config, yield func(Error) bool) bool {
+func checkDNSFarms(cfg *farm.Config, yield func(field.Error) bool) bool {
 	var known map[string]bool
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -217,7 +221,7 @@ func namesOfZones(cfg *farm.Config) map[string]bool {
 }
 
 // NoNames returns the error for a missing gslb farm.
-func NoNames(farmName, service, name string) *Error {
-	return &Error{ServicePath(farmName, service), "dns_farm",
-		fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", show(name))}
+func NoNames(farmName, service, name string) *field.Error {
+	return &field.Error{Path: ServicePath(farmName, service), Field: "dns_farm",
+		Message: fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", field.Show(name))}
 }

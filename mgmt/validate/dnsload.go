@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // tellingCheck is the check that reports the number of connections of a backend.
@@ -13,7 +14,7 @@ const tellingCheck = "check_sluice"
 
 // loadWarnings adds warnings about services that balance by load but do not know the load
 // of a backend. Such a backend counts as the most loaded.
-func loadWarnings(cfg *farm.Config, add func(Error)) {
+func loadWarnings(cfg *farm.Config, add func(field.Error)) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Global == nil {
@@ -22,7 +23,7 @@ func loadWarnings(cfg *farm.Config, add func(Error)) {
 		for k := range f.Global.Services {
 			s := &f.Global.Services[k]
 			if silent := silentBackends(cfg, s); len(silent) > 0 {
-				add(Error{ServicePath(f.Name, s.Name), dnsAlgorithm.name, fmt.Sprintf("algorithm load: nobody tells the connections of %s, and what is not known counts as the most: "+
+				add(field.Error{Path: ServicePath(f.Name, s.Name), Field: dnsAlgorithm.Name, Message: fmt.Sprintf("algorithm load: nobody tells the connections of %s, and what is not known counts as the most: "+
 					"name a check with %s by farmguardian, or give addresses of farms of this appliance that take port %d", strings.Join(silent, ", "), tellingCheck, s.EffectivePort())})
 			}
 		}

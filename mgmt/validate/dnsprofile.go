@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // dnsProfile implements Profile for gslb farms.
@@ -28,9 +29,10 @@ func (dnsProfile) Session(farm.Group, any) (string, error) {
 }
 
 func (dnsProfile) begin(f *farm.Farm, _ farm.Profile) { dnsOf(f) }
-func (dnsProfile) setPorts(f *farm.Farm, v Value)     { setOnePort(f, v) }
 
-func (dnsProfile) portsProblem(sent Values[farm.Farm]) string {
+func (dnsProfile) setPorts(f *farm.Farm, v field.Value) { setOnePort(f, v) }
+
+func (dnsProfile) portsProblem(sent field.Values[farm.Farm]) string {
 	return onePortProblem(sent, farm.ProfileGSLB)
 }
 
@@ -43,15 +45,15 @@ func (dnsProfile) ListensOn(f *farm.Farm) string {
 
 func (dnsProfile) oneVersion(*farm.Farm) string { return "" }
 
-func (dnsProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+func (dnsProfile) check(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
 	path := FarmPath(f.Name)
-	if !DNSFarmDocument.verify(path, f, nil, yield) {
+	if !DNSFarmDocument.Verify(path, f, nil, yield) {
 		return false
 	}
 	if f.Global == nil {
-		return yield(Error{path, "profile", "profile gslb needs its settings; they are missing"})
+		return yield(field.Error{Path: path, Field: "profile", Message: "profile gslb needs its settings; they are missing"})
 	}
-	if f.Global.EffectiveTLSPort() == f.VPort && !yield(Error{path, "dot_port", fmt.Sprintf("dot_port must be another port than vport, both are %d", f.VPort)}) {
+	if f.Global.EffectiveTLSPort() == f.VPort && !yield(field.Error{Path: path, Field: "dot_port", Message: fmt.Sprintf("dot_port must be another port than vport, both are %d", f.VPort)}) {
 		return false
 	}
 	return checkDNSServices(f, local, yield) && checkZones(f, yield)

@@ -9,111 +9,117 @@ import (
 	"unicode"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Bodies about a service of a gslb farm, and about one of its backends.
 var (
-	DNSServiceCreate   = Table[farm.DNSService]{fields: slices.Concat([]field[farm.DNSService]{require(named(dnsServiceName, "id")), require(dnsAlgorithm)}, dnsServiceFields)}
-	DNSServiceUpdate   = Table[farm.DNSService]{fields: slices.Concat([]field[farm.DNSService]{dnsAlgorithm}, dnsServiceFields)}
-	DNSServiceDocument = Table[farm.DNSService]{fields: slices.Concat([]field[farm.DNSService]{require(dnsServiceName), require(dnsAlgorithm)}, dnsServiceFields)}
+	DNSServiceCreate   = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(field.Named(dnsServiceName, "id")), field.Require(dnsAlgorithm)}, dnsServiceFields)}
+	DNSServiceUpdate   = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{dnsAlgorithm}, dnsServiceFields)}
+	DNSServiceDocument = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(dnsServiceName), field.Require(dnsAlgorithm)}, dnsServiceFields)}
 
-	DNSBackendCreate   = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(dnsAddress)}, dnsBackendFields)}
-	DNSBackendUpdate   = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{dnsAddress}, dnsBackendFields)}
-	DNSBackendDocument = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(dnsAddress)}, dnsBackendFields, []field[farm.Backend]{backendMaintenance})}
-	DNSBackendAnswer   = Table[farm.Backend]{fields: without(dnsBackendFields, dnsResolve.name)}
+	DNSBackendCreate   = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)}, dnsBackendFields)}
+	DNSBackendUpdate   = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{dnsAddress}, dnsBackendFields)}
+	DNSBackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)}, dnsBackendFields, []field.Field[farm.Backend]{backendMaintenance})}
+	DNSBackendAnswer   = field.Table[farm.Backend]{Fields: field.Without(dnsBackendFields, dnsResolve.Name)}
 )
 
-var dnsServiceName = field[farm.DNSService]{
-	rule: serviceNameRule,
-	get:  func(s *farm.DNSService) Value { return textValue(s.Name) },
-	set:  func(s *farm.DNSService, v Value) { s.Name = v.text },
+var dnsServiceName = field.Field[farm.DNSService]{
+	Rule: serviceNameRule,
+	Get:  func(s *farm.DNSService) field.Value { return field.TextValue(s.Name) },
+	Set:  func(s *farm.DNSService, v field.Value) { s.Name = v.Text() },
 }
 
-var dnsAlgorithm = field[farm.DNSService]{
-	rule: rule{name: "algorithm", hints: basic(atBalancing, "Algorithm"), kind: kindText, values: texts(farm.DNSAlgorithms()),
-		about: "Selection of addresses among healthy backends: roundrobin (all, rotated), prio (the first), weight (weighted random), hash (stable per client network), geo (by client network, country or continent), nearest (shortest distance), fastest (fastest health check), load (fewest connections relative to weight, reported by its farm or by check_sluice on another Sluice)."},
-	get: func(s *farm.DNSService) Value { return textValue(string(s.Algorithm)) },
-	set: func(s *farm.DNSService, v Value) { s.Algorithm = farm.DNSAlgorithm(v.text) },
+var dnsAlgorithm = field.Field[farm.DNSService]{
+	Rule: field.Rule{Name: "algorithm", Hints: field.Basic(field.AtBalancing, "Algorithm"), Kind: field.Text, Values: field.Texts(farm.DNSAlgorithms()),
+		About: "Selection of addresses among healthy backends: roundrobin (all, rotated), prio (the first), weight (weighted random), hash (stable per client network), geo (by client network, country or continent), nearest (shortest distance), fastest (fastest health check), load (fewest connections relative to weight, reported by its farm or by check_sluice on another Sluice)."},
+	Get: func(s *farm.DNSService) field.Value { return field.TextValue(string(s.Algorithm)) },
+	Set: func(s *farm.DNSService, v field.Value) { s.Algorithm = farm.DNSAlgorithm(v.Text()) },
 }
 
-var dnsServiceFields = []field[farm.DNSService]{
+var dnsServiceFields = []field.Field[farm.DNSService]{
 	{
-		rule: rule{name: "deftcpport", hints: basic(atChecks, "Built-in check port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(int64(farm.DefaultDNSPort)),
-			about: "TCP port of the built-in check, used if no health check is configured."},
-		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectivePort())) },
-		set: func(s *farm.DNSService, v Value) { s.Port = orZero(uint16(v.number), farm.DefaultDNSPort) },
+		Rule: field.Rule{Name: "deftcpport", Hints: field.Basic(field.AtChecks, "Built-in check port"), Kind: field.Number, Min: 1, Max: 65535, Null: true, Unset: field.NumberValue(int64(farm.DefaultDNSPort)),
+			About: "TCP port of the built-in check, used if no health check is configured."},
+		Get: func(s *farm.DNSService) field.Value { return field.NumberValue(int64(s.EffectivePort())) },
+		Set: func(s *farm.DNSService, v field.Value) {
+			s.Port = field.OrZero(uint16(v.Number()), farm.DefaultDNSPort)
+		},
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultDNSTTL)),
-			about: "TTL of responses, in seconds; 0 disables caching. A shorter TTL of the record itself applies instead."},
-		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectiveTTL())) },
-		set: func(s *farm.DNSService, v Value) { s.TTL = storedTTL(v, farm.DefaultDNSTTL) },
+		Rule: field.Rule{Name: "ttl", Hints: field.Basic(field.AtAnswers, "TTL").In(field.Seconds), Kind: field.Number, Min: 0, Max: maxRecordTTL, Null: true, Unset: field.NumberValue(int64(farm.DefaultDNSTTL)),
+			About: "TTL of responses, in seconds; 0 disables caching. A shorter TTL of the record itself applies instead."},
+		Get: func(s *farm.DNSService) field.Value { return field.NumberValue(int64(s.EffectiveTTL())) },
+		Set: func(s *farm.DNSService, v field.Value) { s.TTL = storedTTL(v, farm.DefaultDNSTTL) },
 	},
 	{
-		rule: rule{name: "degraded_ttl", hints: advanced(atAnswers, "Degraded TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true,
-			about: "TTL of responses while a backend is down, in seconds; 0 uses ttl."},
-		get: func(s *farm.DNSService) Value { return numberValue(int64(s.DegradedTTL)) },
-		set: func(s *farm.DNSService, v Value) { s.DegradedTTL = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "degraded_ttl", Hints: field.Advanced(field.AtAnswers, "Degraded TTL").In(field.Seconds), Kind: field.Number, Min: 0, Max: maxRecordTTL, Null: true,
+			About: "TTL of responses while a backend is down, in seconds; 0 uses ttl."},
+		Get: func(s *farm.DNSService) field.Value { return field.NumberValue(int64(s.DegradedTTL)) },
+		Set: func(s *farm.DNSService, v field.Value) { s.DegradedTTL = farm.Seconds(v.Number()) },
 	},
 	{
-		rule: rule{name: "answers", hints: basic(atAnswers, "Addresses per response"), kind: kindNumber, min: 0, max: 64, null: true, about: "Maximum number of addresses per response; 0 returns all healthy ones with roundrobin, otherwise one."},
-		get:  func(s *farm.DNSService) Value { return numberValue(int64(s.Answers)) },
-		set:  func(s *farm.DNSService, v Value) { s.Answers = uint8(v.number) },
+		Rule: field.Rule{Name: "answers", Hints: field.Basic(field.AtAnswers, "Addresses per response"), Kind: field.Number, Min: 0, Max: 64, Null: true, About: "Maximum number of addresses per response; 0 returns all healthy ones with roundrobin, otherwise one."},
+		Get:  func(s *farm.DNSService) field.Value { return field.NumberValue(int64(s.Answers)) },
+		Set:  func(s *farm.DNSService, v field.Value) { s.Answers = uint8(v.Number()) },
 	},
 	{
-		rule: rule{name: "all_down", hints: basic(atAnswers, "All-down policy"), kind: kindText, null: true, values: texts(farm.AllDowns()), unset: textValue(string(farm.AllDownAll)),
-			about: "Response when no backend is healthy: all (all addresses), none (no address), servfail (SERVFAIL, so that resolvers try another server), fallback (the fallback addresses)."},
-		get: func(s *farm.DNSService) Value { return textValue(string(s.EffectiveAllDown())) },
-		set: func(s *farm.DNSService, v Value) { s.AllDown = orZero(farm.AllDown(v.text), farm.AllDownAll) },
+		Rule: field.Rule{Name: "all_down", Hints: field.Basic(field.AtAnswers, "All-down policy"), Kind: field.Text, Null: true, Values: field.Texts(farm.AllDowns()), Unset: field.TextValue(string(farm.AllDownAll)),
+			About: "Response when no backend is healthy: all (all addresses), none (no address), servfail (SERVFAIL, so that resolvers try another server), fallback (the fallback addresses)."},
+		Get: func(s *farm.DNSService) field.Value { return field.TextValue(string(s.EffectiveAllDown())) },
+		Set: func(s *farm.DNSService, v field.Value) {
+			s.AllDown = field.OrZero(farm.AllDown(v.Text()), farm.AllDownAll)
+		},
 	},
 	{
-		rule: addressRule("fallback", advanced(atAnswers, "Fallback addresses"), "Addresses to return with all_down fallback.", 64),
-		get:  func(s *farm.DNSService) Value { return listValue(addressTexts(s.Fallback)) },
-		set:  func(s *farm.DNSService, v Value) { s.Fallback = addressesOf(v.list) },
+		Rule: addressRule("fallback", field.Advanced(field.AtAnswers, "Fallback addresses"), "Addresses to return with all_down fallback.", 64),
+		Get:  func(s *farm.DNSService) field.Value { return field.ListValue(addressTexts(s.Fallback)) },
+		Set:  func(s *farm.DNSService, v field.Value) { s.Fallback = addressesOf(v.List()) },
 	},
 	{
-		rule: rule{name: "answer_unprobed", hints: advanced(atChecks, "Include unchecked backends"), kind: kindBool, about: "Include backends of unknown state in responses: before their first check result, or if the check cannot run."},
-		get:  func(s *farm.DNSService) Value { return boolValue(s.Unprobed) },
-		set:  func(s *farm.DNSService, v Value) { s.Unprobed = v.truth },
+		Rule: field.Rule{Name: "answer_unprobed", Hints: field.Advanced(field.AtChecks, "Include unchecked backends"), Kind: field.Bool, About: "Include backends of unknown state in responses: before their first check result, or if the check cannot run."},
+		Get:  func(s *farm.DNSService) field.Value { return field.BoolValue(s.Unprobed) },
+		Set:  func(s *farm.DNSService, v field.Value) { s.Unprobed = v.Bool() },
 	},
 	{
-		rule: linkRule,
-		get:  func(s *farm.DNSService) Value { return textValue(s.Check) },
-		set:  func(s *farm.DNSService, v Value) { s.Check = v.text },
+		Rule: linkRule,
+		Get:  func(s *farm.DNSService) field.Value { return field.TextValue(s.Check) },
+		Set:  func(s *farm.DNSService, v field.Value) { s.Check = v.Text() },
 	},
 }
 
 // dnsAddress is the address of a backend.
-var dnsAddress = field[farm.Backend]{
-	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost, must: "an address or a resolvable host name", about: "Address to return, or a host name whose addresses are returned."},
-	get:  backendHost.get, set: backendHost.set,
+var dnsAddress = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "ip", Hints: field.Basic(field.AtAddress, "Address"), Kind: field.Text, Format: "ip or host name", MaxLen: 255, Check: format.Host, Must: "an address or a resolvable host name", About: "Address to return, or a host name whose addresses are returned."},
+	Get:  backendHost.Get, Set: backendHost.Set,
 }
 
 // dnsResolve is the resolve mode of a backend. SRV is excluded, because responses contain
 // no ports.
-var dnsResolve = func() field[farm.Backend] {
+var dnsResolve = func() field.Field[farm.Backend] {
 	f := backendResolve
-	f.values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
-	f.about = "Resolution of a host name: one of its addresses (first), or all addresses, each checked separately (all)."
+	f.Values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
+	f.About = "Resolution of a host name: one of its addresses (first), or all addresses, each checked separately (all)."
 	return f
 }()
 
-var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority, backendAlias), []field[farm.Backend]{
+var dnsBackendFields = slices.Concat(field.UnsetAsNull(backendWeight, backendPriority, backendAlias), []field.Field[farm.Backend]{
 	dnsResolve,
 	{
-		rule: rule{name: "nets", hints: basic(atBalancing, "Client networks"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
-			must: "an address or network", musts: "a list of addresses and networks", about: "Networks whose clients get this backend with algorithm geo; they take precedence over countries and continents. A backend without any of the three serves clients that no other backend matches."},
-		get: func(b *farm.Backend) Value {
+		Rule: field.Rule{Name: "nets", Hints: field.Basic(field.AtBalancing, "Client networks"), Kind: field.List, Words: true, Format: "ip or ip/bits", Null: true, Max: MaxTrusted, MaxLen: 64, Check: format.Network, Canon: format.CanonNetwork,
+			Must: "an address or network", MustList: "a list of addresses and networks", About: "Networks whose clients get this backend with algorithm geo; they take precedence over countries and continents. A backend without any of the three serves clients that no other backend matches."},
+		Get: func(b *farm.Backend) field.Value {
 			var out []string
 			for _, p := range b.Nets {
-				out = append(out, NetworkText(p))
+				out = append(out, format.NetworkText(p))
 			}
-			return listValue(out)
+			return field.ListValue(out)
 		},
-		set: func(b *farm.Backend, v Value) {
+		Set: func(b *farm.Backend, v field.Value) {
 			b.Nets = nil
-			for _, text := range v.list {
-				if p, err := parseNetwork(text); err == nil {
+			for _, text := range v.List() {
+				if p, err := format.ParseNetwork(text); err == nil {
 					b.Nets = append(b.Nets, p)
 				}
 			}
@@ -122,16 +128,16 @@ var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority,
 	codeList("countries", "Client countries", "Countries (ISO 3166-1) whose clients get this backend with algorithm geo, according to the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
 	codeList("continents", "Client continents", "Continents whose clients get this backend with algorithm geo if no backend serves their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
 	{
-		rule: rule{name: "coordinates", hints: advanced(atBalancing, "Coordinates"), kind: kindText, format: "latitude,longitude", blank: true, null: true, maxLen: 40, check: checkCoordinates, canon: canonCoordinates,
-			must: "a latitude and a longitude in degrees, as 48.14,11.58", about: "Coordinates of the backend for algorithm nearest; empty uses the location of its address in the GeoIP database."},
-		get: func(b *farm.Backend) Value { return textValue(b.Coordinates) },
-		set: func(b *farm.Backend, v Value) { b.Coordinates = v.text },
+		Rule: field.Rule{Name: "coordinates", Hints: field.Advanced(field.AtBalancing, "Coordinates"), Kind: field.Text, Format: "latitude,longitude", Blank: true, Null: true, MaxLen: 40, Check: checkCoordinates, Canon: canonCoordinates,
+			Must: "a latitude and a longitude in degrees, as 48.14,11.58", About: "Coordinates of the backend for algorithm nearest; empty uses the location of its address in the GeoIP database."},
+		Get: func(b *farm.Backend) field.Value { return field.TextValue(b.Coordinates) },
+		Set: func(b *farm.Backend, v field.Value) { b.Coordinates = v.Text() },
 	},
 	{
-		rule: rule{name: "hash_key", hints: advanced(atBalancing, "Hash key"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkHashKey,
-			must: "at most 64 printable characters", about: "Key that ranks the backend with algorithm hash; empty uses its address. The same key makes appliances agree although the backend's address differs, and keeps its clients when the address changes."},
-		get: func(b *farm.Backend) Value { return textValue(b.HashKey) },
-		set: func(b *farm.Backend, v Value) { b.HashKey = v.text },
+		Rule: field.Rule{Name: "hash_key", Hints: field.Advanced(field.AtBalancing, "Hash key"), Kind: field.Text, Blank: true, Null: true, MaxLen: 64, Check: checkHashKey,
+			Must: "at most 64 printable characters", About: "Key that ranks the backend with algorithm hash; empty uses its address. The same key makes appliances agree although the backend's address differs, and keeps its clients when the address changes."},
+		Get: func(b *farm.Backend) field.Value { return field.TextValue(b.HashKey) },
+		Set: func(b *farm.Backend, v field.Value) { b.HashKey = v.Text() },
 	},
 })
 
@@ -139,12 +145,12 @@ var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority,
 const maxCountries = 260
 
 // codeList returns the field of a list of two-letter codes.
-func codeList(name, label, about, example string, most int, check func(string) string, at func(*farm.Backend) *[]string) field[farm.Backend] {
-	return field[farm.Backend]{
-		rule: rule{name: name, hints: basic(atBalancing, label), kind: kindList, words: true, format: "two letters, as " + example, null: true, max: int64(most), maxLen: 2, check: check, canon: strings.ToUpper,
-			must: "a code of two letters, as " + example, musts: "a list of codes of two letters, as " + example, about: about},
-		get: func(b *farm.Backend) Value { return listValue(*at(b)) },
-		set: func(b *farm.Backend, v Value) { *at(b) = slices.Clone(v.list) },
+func codeList(name, label, about, example string, most int, check func(string) string, at func(*farm.Backend) *[]string) field.Field[farm.Backend] {
+	return field.Field[farm.Backend]{
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtBalancing, label), Kind: field.List, Words: true, Format: "two letters, as " + example, Null: true, Max: int64(most), MaxLen: 2, Check: check, Canon: strings.ToUpper,
+			Must: "a code of two letters, as " + example, MustList: "a list of codes of two letters, as " + example, About: about},
+		Get: func(b *farm.Backend) field.Value { return field.ListValue(*at(b)) },
+		Set: func(b *farm.Backend, v field.Value) { *at(b) = slices.Clone(v.List()) },
 	}
 }
 
@@ -189,33 +195,33 @@ func canonCoordinates(s string) string {
 const MaxDNSBackends = 64
 
 // checkDNSServices checks the rules of the services of a gslb farm.
-func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
-	if n := len(f.Global.Services); n > MaxServices && !yield(Error{FarmPath(f.Name), "services", fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, n)}) {
+func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
+	if n := len(f.Global.Services); n > MaxServices && !yield(field.Error{Path: FarmPath(f.Name), Field: "services", Message: fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, n)}) {
 		return false
 	}
 	names := map[string]bool{}
 	for i, g := range f.Groups() {
 		s := &f.Global.Services[i]
 		path := ServicePath(f.Name, s.Name)
-		if names[s.Name] && !yield(Error{path, "name", fmt.Sprintf("name must be unique in the farm, %s exists already", show(s.Name))}) {
+		if names[s.Name] && !yield(field.Error{Path: path, Field: "name", Message: fmt.Sprintf("name must be unique in the farm, %s exists already", field.Show(s.Name))}) {
 			return false
 		}
 		names[s.Name] = true
-		if !DNSServiceDocument.verify(path, s, nil, yield) || !checkDNSBackends(path, g, local, yield) {
+		if !DNSServiceDocument.Verify(path, s, nil, yield) || !checkDNSBackends(path, g, local, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield func(Error) bool) bool {
+func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield func(field.Error) bool) bool {
 	seen := map[string]int{}
-	if n := len(g.Configured()); n > MaxDNSBackends && !yield(Error{path, "backends", fmt.Sprintf("backends: at most %d are possible in a service of a gslb farm, got %d", MaxDNSBackends, n)}) {
+	if n := len(g.Configured()); n > MaxDNSBackends && !yield(field.Error{Path: path, Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible in a service of a gslb farm, got %d", MaxDNSBackends, n)}) {
 		return false
 	}
 	for i := range g.Backends() {
 		b, at := &g.Backends()[i], backendPath(path, g.Number(i))
-		if !DNSBackendDocument.verify(at, b, nil, yield) {
+		if !DNSBackendDocument.Verify(at, b, nil, yield) {
 			return false
 		}
 		if _, problem := checkReach(at, g.Farm, b, local); problem != nil && !yield(*problem) {
@@ -224,7 +230,7 @@ func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield fun
 		if b.Of != 0 {
 			continue // created from another one's name
 		}
-		if first, twice := seen[b.Host]; twice && !yield(Error{at, "ip", fmt.Sprintf("ip must be unique in the service, backend %d is %s already", first, b.Host)}) {
+		if first, twice := seen[b.Host]; twice && !yield(field.Error{Path: at, Field: "ip", Message: fmt.Sprintf("ip must be unique in the service, backend %d is %s already", first, b.Host)}) {
 			return false
 		}
 		seen[b.Host] = g.Number(i)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Limits of zones.
@@ -26,23 +28,23 @@ const (
 
 // Bodies about a zone and about a record.
 var (
-	ZoneCreate   = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(named(zoneName, "id"))}, zoneFields)}
-	ZoneUpdate   = Table[farm.Zone]{fields: zoneFields}
-	ZoneDocument = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(zoneName)}, zoneFields)}
+	ZoneCreate   = field.Table[farm.Zone]{Fields: slices.Concat([]field.Field[farm.Zone]{field.Require(field.Named(zoneName, "id"))}, zoneFields)}
+	ZoneUpdate   = field.Table[farm.Zone]{Fields: zoneFields}
+	ZoneDocument = field.Table[farm.Zone]{Fields: slices.Concat([]field.Field[farm.Zone]{field.Require(zoneName)}, zoneFields)}
 
-	RecordCreate   = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(askedType), recordTTL, require(recordData), recordComment}}
-	RecordUpdate   = Table[farm.Record]{fields: []field[farm.Record]{recordName, askedType, recordTTL, recordData, recordComment}}
-	RecordDocument = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(recordType), recordTTL, require(recordData), recordComment}}
+	RecordCreate   = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName), field.Require(askedType), recordTTL, field.Require(recordData), recordComment}}
+	RecordUpdate   = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{recordName, askedType, recordTTL, recordData, recordComment}}
+	RecordDocument = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName), field.Require(recordType), recordTTL, field.Require(recordData), recordComment}}
 )
 
 // printable matches printable ASCII characters and blanks.
 var printable = regexp.MustCompile(`^[ -~]*$`)
 
-var zoneName = field[farm.Zone]{
-	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: maxZoneName, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com, or . for the root",
-		about: "Domain of the zone, e.g. example.com; reverse zones as 2.0.192.in-addr.arpa, and . for the root."},
-	get: func(z *farm.Zone) Value { return textValue(z.Name) },
-	set: func(z *farm.Zone, v Value) { z.Name = v.text },
+var zoneName = field.Field[farm.Zone]{
+	Rule: field.Rule{Name: "name", Hints: field.Basic(field.AtAddress, "Zone"), Kind: field.Text, Format: "domain", MaxLen: maxZoneName, Check: checkZoneName, Canon: canonZone, Must: "the name of a domain, as example.com, or . for the root",
+		About: "Domain of the zone, e.g. example.com; reverse zones as 2.0.192.in-addr.arpa, and . for the root."},
+	Get: func(z *farm.Zone) field.Value { return field.TextValue(z.Name) },
+	Set: func(z *farm.Zone, v field.Value) { z.Name = v.Text() },
 }
 
 func canonZone(s string) string {
@@ -81,43 +83,45 @@ func notOfZones(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)
 }
 
-var zoneFields = []field[farm.Zone]{
+var zoneFields = []field.Field[farm.Zone]{
 	{
-		rule: rule{name: "defnamesv", hints: basic(atAnswers, "Name server"), kind: kindText, blank: true, maxLen: 255, check: checkRecordName, must: "the name of a name server, as ns1, or ns1.example.net. with a dot at its end",
-			about: "Primary name server in the zone's SOA record (MNAME); relative to the zone unless it ends with a dot."},
-		get: func(z *farm.Zone) Value { return textValue(z.NameServer) },
-		set: func(z *farm.Zone, v Value) { z.NameServer = v.text },
+		Rule: field.Rule{Name: "defnamesv", Hints: field.Basic(field.AtAnswers, "Name server"), Kind: field.Text, Blank: true, MaxLen: 255, Check: checkRecordName, Must: "the name of a name server, as ns1, or ns1.example.net. with a dot at its end",
+			About: "Primary name server in the zone's SOA record (MNAME); relative to the zone unless it ends with a dot."},
+		Get: func(z *farm.Zone) field.Value { return field.TextValue(z.NameServer) },
+		Set: func(z *farm.Zone, v field.Value) { z.NameServer = v.Text() },
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Default TTL of records, in seconds; 0 disables caching."},
-		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
-		set:  func(z *farm.Zone, v Value) { z.TTL = storedTTL(v, farm.DefaultZoneTTL) },
+		Rule: field.Rule{Name: "ttl", Hints: field.Basic(field.AtAnswers, "TTL").In(field.Seconds), Kind: field.Number, Min: 0, Max: maxRecordTTL, Null: true, Unset: field.NumberValue(int64(farm.DefaultZoneTTL)), About: "Default TTL of records, in seconds; 0 disables caching."},
+		Get:  func(z *farm.Zone) field.Value { return field.NumberValue(int64(z.EffectiveTTL())) },
+		Set:  func(z *farm.Zone, v field.Value) { z.TTL = storedTTL(v, farm.DefaultZoneTTL) },
 	},
 	{
-		rule: rule{name: "serial", hints: advanced(atAnswers, "Serial"), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, unset: numberValue(0),
-			about: "Serial of the SOA record. It starts with the time and increases with every zone change. Only a newer serial (RFC 1982) can be set; an older one in a document is ignored, as secondaries would ignore it."},
-		get: func(z *farm.Zone) Value { return numberValue(int64(z.Serial)) },
-		set: func(z *farm.Zone, v Value) { z.Serial = uint32(v.number) },
+		Rule: field.Rule{Name: "serial", Hints: field.Advanced(field.AtAnswers, "Serial"), Kind: field.Number, Min: 0, Max: math.MaxUint32, Null: true, Unset: field.NumberValue(0),
+			About: "Serial of the SOA record. It starts with the time and increases with every zone change. Only a newer serial (RFC 1982) can be set; an older one in a document is ignored, as secondaries would ignore it."},
+		Get: func(z *farm.Zone) field.Value { return field.NumberValue(int64(z.Serial)) },
+		Set: func(z *farm.Zone, v field.Value) { z.Serial = uint32(v.Number()) },
 	},
 	{
-		rule: rule{name: "dnssec", hints: basic(atAnswers, "Signed"), kind: kindText, values: append([]string{string(farm.SignNot)}, texts(farm.SigningAlgorithms())...), null: true, unset: textValue(string(farm.SignNot)),
-			about: "DNSSEC signing algorithm. Keys are generated automatically; resolvers validate once the parent zone has the key's DS record."},
-		get: func(z *farm.Zone) Value { return textValue(string(cmp.Or(z.Signing, farm.SignNot))) },
-		set: func(z *farm.Zone, v Value) { z.Signing = orZero(farm.SigningAlgorithm(v.text), farm.SignNot) },
+		Rule: field.Rule{Name: "dnssec", Hints: field.Basic(field.AtAnswers, "Signed"), Kind: field.Text, Values: append([]string{string(farm.SignNot)}, field.Texts(farm.SigningAlgorithms())...), Null: true, Unset: field.TextValue(string(farm.SignNot)),
+			About: "DNSSEC signing algorithm. Keys are generated automatically; resolvers validate once the parent zone has the key's DS record."},
+		Get: func(z *farm.Zone) field.Value { return field.TextValue(string(cmp.Or(z.Signing, farm.SignNot))) },
+		Set: func(z *farm.Zone, v field.Value) {
+			z.Signing = field.OrZero(farm.SigningAlgorithm(v.Text()), farm.SignNot)
+		},
 	},
 	{
-		rule: rule{name: "key_lifetime", hints: advanced(atAnswers, "Key lifetime").in(inDays), kind: kindNumber, min: 0, max: maxKeyDays, null: true, unset: numberValue(0),
-			about: "Key lifetime in days before automatic rollover; 0 disables rollover. The new key signs once its DS record has been in the parent zone longer than the TTL of the previous one."},
-		get: func(z *farm.Zone) Value { return numberValue(int64(z.KeyDays)) },
-		set: func(z *farm.Zone, v Value) { z.KeyDays = uint16(v.number) },
+		Rule: field.Rule{Name: "key_lifetime", Hints: field.Advanced(field.AtAnswers, "Key lifetime").In(field.Days), Kind: field.Number, Min: 0, Max: maxKeyDays, Null: true, Unset: field.NumberValue(0),
+			About: "Key lifetime in days before automatic rollover; 0 disables rollover. The new key signs once its DS record has been in the parent zone longer than the TTL of the previous one."},
+		Get: func(z *farm.Zone) field.Value { return field.NumberValue(int64(z.KeyDays)) },
+		Set: func(z *farm.Zone, v field.Value) { z.KeyDays = uint16(v.Number()) },
 	},
 }
 
-var recordName = field[farm.Record]{
-	rule: rule{name: "rname", hints: basic(atAddress, "Name"), kind: kindText, format: "[\\w.-]+ or @", maxLen: 253, check: checkRecordName, must: "a name relative to the zone, as www, @ for the zone itself or * for all others",
-		about: "Name of the record, relative to the zone; @ is the zone itself."},
-	get: func(r *farm.Record) Value { return textValue(r.Name) },
-	set: func(r *farm.Record, v Value) { r.Name = v.text },
+var recordName = field.Field[farm.Record]{
+	Rule: field.Rule{Name: "rname", Hints: field.Basic(field.AtAddress, "Name"), Kind: field.Text, Format: "[\\w.-]+ or @", MaxLen: 253, Check: checkRecordName, Must: "a name relative to the zone, as www, @ for the zone itself or * for all others",
+		About: "Name of the record, relative to the zone; @ is the zone itself."},
+	Get: func(r *farm.Record) field.Value { return field.TextValue(r.Name) },
+	Set: func(r *farm.Record, v field.Value) { r.Name = v.Text() },
 }
 
 func checkRecordName(s string) string {
@@ -130,11 +134,11 @@ func checkRecordName(s string) string {
 	return ""
 }
 
-var recordType = field[farm.Record]{
-	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, maxLen: 16, values: texts(farm.RecordTypes()), others: isOtherType, must: "a number, as TYPE65534 (RFC 3597)", normalize: smallTypes(), canon: canonType, sample: "A",
-		about: `Type of the record; DYNA records are answered by a service of the farm. Write unlisted types by number, e.g. TYPE65534, with data like \# 4 c0000201 (RFC 3597).`},
-	get: func(r *farm.Record) Value { return textValue(string(r.Type)) },
-	set: func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
+var recordType = field.Field[farm.Record]{
+	Rule: field.Rule{Name: "type", Hints: field.Basic(field.AtAnswers, "Type"), Kind: field.Text, MaxLen: 16, Values: field.Texts(farm.RecordTypes()), Other: isOtherType, Must: "a number, as TYPE65534 (RFC 3597)", Normalize: smallTypes(), Canon: canonType, Sample: "A",
+		About: `Type of the record; DYNA records are answered by a service of the farm. Write unlisted types by number, e.g. TYPE65534, with data like \# 4 c0000201 (RFC 3597).`},
+	Get: func(r *farm.Record) field.Value { return field.TextValue(string(r.Type)) },
+	Set: func(r *farm.Record, v field.Value) { r.Type = farm.RecordType(v.Text()) },
 }
 
 // isOtherType reports whether a zone may have records of a type that is not listed.
@@ -162,10 +166,10 @@ func smallTypes() map[string]string {
 
 // askedType is recordType for requests, which may also contain ALIAS. It is converted to
 // DYNA.
-var askedType = func() field[farm.Record] {
+var askedType = func() field.Field[farm.Record] {
 	f := recordType
-	f.values = append(slices.Clone(f.values), string(farm.RecordALIAS))
-	f.about += " ALIAS gives a name, or the zone itself, the addresses of another name; it becomes a DYNA record of a service that resolves them."
+	f.Values = append(slices.Clone(f.Values), string(farm.RecordALIAS))
+	f.About += " ALIAS gives a name, or the zone itself, the addresses of another name; it becomes a DYNA record of a service that resolves them."
 	return f
 }()
 
@@ -174,59 +178,59 @@ var askedType = func() field[farm.Record] {
 const noTTLSet = -1
 
 // storedTTL converts a ttl into its stored form. null and the inherited value become 0.
-func storedTTL(v Value, unset farm.Seconds) farm.Seconds {
-	if v.Null() || v.number == int64(unset) {
+func storedTTL(v field.Value, unset farm.Seconds) farm.Seconds {
+	if v.Null() || v.Number() == int64(unset) {
 		return 0
 	}
-	return farm.StoredTTL(farm.Seconds(v.number))
+	return farm.StoredTTL(farm.Seconds(v.Number()))
 }
 
-var recordTTL = field[farm.Record]{
-	rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), bare: asNull, kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(noTTLSet), about: "TTL of the record, in seconds; 0 disables caching. Defaults to the zone's TTL."},
-	get: func(r *farm.Record) Value {
+var recordTTL = field.Field[farm.Record]{
+	Rule: field.Rule{Name: "ttl", Hints: field.Basic(field.AtAnswers, "TTL").In(field.Seconds), IfUnset: field.ShowNull, Kind: field.Number, Min: 0, Max: maxRecordTTL, Null: true, Unset: field.NumberValue(noTTLSet), About: "TTL of the record, in seconds; 0 disables caching. Defaults to the zone's TTL."},
+	Get: func(r *farm.Record) field.Value {
 		switch r.TTL {
 		case 0:
-			return numberValue(noTTLSet)
+			return field.NumberValue(noTTLSet)
 		case farm.NoTTL:
-			return numberValue(0)
+			return field.NumberValue(0)
 		}
-		return numberValue(int64(r.TTL))
+		return field.NumberValue(int64(r.TTL))
 	},
-	set: func(r *farm.Record, v Value) {
-		if r.TTL = 0; !v.Null() && v.number != noTTLSet {
-			r.TTL = farm.StoredTTL(farm.Seconds(v.number))
+	Set: func(r *farm.Record, v field.Value) {
+		if r.TTL = 0; !v.Null() && v.Number() != noTTLSet {
+			r.TTL = farm.StoredTTL(farm.Seconds(v.Number()))
 		}
 	},
 }
 
-var recordData = field[farm.Record]{
-	rule: rule{name: "rdata", hints: basic(atAnswers, "Value"), kind: kindText, maxLen: maxRecord, must: "what the type holds", about: "Value in zone file format: an address for A, a name for CNAME, \"10 mail\" for MX, the name of a service for DYNA."},
-	get:  func(r *farm.Record) Value { return textValue(r.Data) },
-	set:  func(r *farm.Record, v Value) { r.Data = v.text },
+var recordData = field.Field[farm.Record]{
+	Rule: field.Rule{Name: "rdata", Hints: field.Basic(field.AtAnswers, "Value"), Kind: field.Text, MaxLen: maxRecord, Must: "what the type holds", About: "Value in zone file format: an address for A, a name for CNAME, \"10 mail\" for MX, the name of a service for DYNA."},
+	Get:  func(r *farm.Record) field.Value { return field.TextValue(r.Data) },
+	Set:  func(r *farm.Record, v field.Value) { r.Data = v.Text() },
 }
 
-var recordComment = field[farm.Record]{
-	rule: rule{name: "comment", hints: advanced(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 256, about: "Free-text comment."},
-	get:  func(r *farm.Record) Value { return textValue(r.Comment) },
-	set:  func(r *farm.Record, v Value) { r.Comment = v.text },
+var recordComment = field.Field[farm.Record]{
+	Rule: field.Rule{Name: "comment", Hints: field.Advanced(field.AtNotes, "Comment"), Kind: field.Text, Blank: true, Null: true, MaxLen: 256, About: "Free-text comment."},
+	Get:  func(r *farm.Record) field.Value { return field.TextValue(r.Comment) },
+	Set:  func(r *farm.Record, v field.Value) { r.Comment = v.Text() },
 }
 
 // CheckAlias explains why a value is invalid for ALIAS, which needs a host name; nil if it
 // is valid.
-func CheckAlias(data string) *Error {
+func CheckAlias(data string) *field.Error {
 	name := strings.TrimSuffix(data, ".")
 	if _, err := netip.ParseAddr(name); err == nil {
-		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, got %s: an address is a record of type A or AAAA", show(data))}
+		return &field.Error{Path: "", Field: "rdata", Message: fmt.Sprintf("rdata must be a host name with type ALIAS, got %s: an address is a record of type A or AAAA", field.Show(data))}
 	}
-	if problem := checkHost(name); problem != "" {
-		return &Error{"", "rdata", fmt.Sprintf("rdata must be a host name with type ALIAS, as www.example.net. with a dot at its end, got %s: %s", show(data), problem)}
+	if problem := format.Host(name); problem != "" {
+		return &field.Error{Path: "", Field: "rdata", Message: fmt.Sprintf("rdata must be a host name with type ALIAS, as www.example.net. with a dot at its end, got %s: %s", field.Show(data), problem)}
 	}
 	return nil
 }
 
 // MakeAliases creates services for the ALIAS records of a zone, and yields those for which
 // it cannot.
-func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error) bool) {
+func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err field.Error) bool) {
 	for i := range z.Records {
 		r := &z.Records[i]
 		if r.Type != farm.RecordALIAS {
@@ -241,26 +245,26 @@ func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error)
 }
 
 // ZonePath and RecordPath return the Path of errors. Numbers are as in the API.
-func ZonePath(farmName, zone string) string { return FarmPath(farmName) + " zone " + show(zone) }
+func ZonePath(farmName, zone string) string { return FarmPath(farmName) + " zone " + field.Show(zone) }
 
 // RecordPath returns the Path of a record.
 func RecordPath(farmName, zone string, number int) string {
 	return fmt.Sprintf("%s record %d", ZonePath(farmName, zone), number)
 }
 
-func checkZones(f *farm.Farm, yield func(Error) bool) bool {
-	if n := len(f.Global.Zones); n > MaxZones && !yield(Error{FarmPath(f.Name), "zones", fmt.Sprintf("zones: at most %d are possible in a farm, got %d", MaxZones, n)}) {
+func checkZones(f *farm.Farm, yield func(field.Error) bool) bool {
+	if n := len(f.Global.Zones); n > MaxZones && !yield(field.Error{Path: FarmPath(f.Name), Field: "zones", Message: fmt.Sprintf("zones: at most %d are possible in a farm, got %d", MaxZones, n)}) {
 		return false
 	}
 	names := map[string]bool{}
 	for i := range f.Global.Zones {
 		z := &f.Global.Zones[i]
 		path := ZonePath(f.Name, z.Name)
-		if names[z.Name] && !yield(Error{path, "name", fmt.Sprintf("name must be unique in the farm, the zone %s exists already", show(z.Name))}) {
+		if names[z.Name] && !yield(field.Error{Path: path, Field: "name", Message: fmt.Sprintf("name must be unique in the farm, the zone %s exists already", field.Show(z.Name))}) {
 			return false
 		}
 		names[z.Name] = true
-		if !ZoneDocument.verify(path, z, nil, yield) || !checkKeys(f, z, yield) || !checkRecords(f, z, path, yield) {
+		if !ZoneDocument.Verify(path, z, nil, yield) || !checkKeys(f, z, yield) || !checkRecords(f, z, path, yield) {
 			return false
 		}
 	}
@@ -268,8 +272,8 @@ func checkZones(f *farm.Farm, yield func(Error) bool) bool {
 }
 
 // verified yields the invalid values of an object.
-func verified[T any](t *Table[T], of *T) func(func(Error) bool) {
-	return func(yield func(Error) bool) { t.verify("", of, nil, yield) }
+func verified[T any](t *field.Table[T], of *T) func(func(field.Error) bool) {
+	return func(yield func(field.Error) bool) { t.Verify("", of, nil, yield) }
 }
 
 // ZoneWarning describes what cannot work in a zone, or returns "".

@@ -10,10 +10,11 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // object returns the fields of a table as a JSON object.
-func object(t *testing.T, given iter.Seq2[string, validate.Value]) map[string]any {
+func object(t *testing.T, given iter.Seq2[string, field.Value]) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for name, v := range given {
@@ -27,7 +28,7 @@ func object(t *testing.T, given iter.Seq2[string, validate.Value]) map[string]an
 }
 
 // read decodes an object of a document and returns the errors.
-func read[T any](t *testing.T, table *validate.Table[T], to *T, text string) (problems []string) {
+func read[T any](t *testing.T, table *field.Table[T], to *T, text string) (problems []string) {
 	t.Helper()
 	values, broken := table.DecodeAll("here", body(t, text))
 	for _, err := range append(broken, values.ApplyAll(to)...) {
@@ -50,7 +51,7 @@ func TestWhatADocumentGivesIsSetAndGivenAgain(t *testing.T) {
 	table := validate.ProfileNamed(farm.ProfileHTTP).Farm().Document
 	for name, c := range map[string]struct {
 		problems []string
-		given    iter.Seq2[string, validate.Value]
+		given    iter.Seq2[string, field.Value]
 		want     string
 	}{
 		"farm":    {read(t, table, &f, ofFarm), table.Given(&f), ofFarm},
@@ -190,12 +191,12 @@ func TestNumbersAndTruthAreReadAsTheyAreMeant(t *testing.T) {
 		{float64(1 << 53), 1 << 53, true}, {float64(-1 << 53), -1 << 53, true}, {float64(1<<53 + 2), 0, false}, {float64(-1<<53 - 2), 0, false},
 		{7.5, 0, false}, {"7.5", 0, false}, {json.Number("7.5"), 0, false}, {"+7", 0, false}, {" 7", 0, false}, {"", 0, false}, {true, 0, false}, {nil, 0, false},
 	} {
-		if got, ok := validate.ParseNumber(c.raw); ok != c.ok || ok && got != c.want {
+		if got, ok := field.ParseNumber(c.raw); ok != c.ok || ok && got != c.want {
 			t.Errorf("%T %v: got %d %v", c.raw, c.raw, got, ok)
 		}
 	}
 	for raw, want := range map[any]string{true: "true true", false: "false true", "true": "true true", "false": "false true", "yes": "false false", "": "false false", 1: "false false"} {
-		is, ok := validate.ParseBool(raw)
+		is, ok := field.ParseBool(raw)
 		if got := fmt.Sprint(is, " ", ok); got != want {
 			t.Errorf("%T %v: got %s, want %s", raw, raw, got, want)
 		}

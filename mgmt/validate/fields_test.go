@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 var update = flag.Bool("update", false, "write testdata/fields.txt again")
@@ -45,7 +46,7 @@ func fieldLines(t *testing.T) (lines []string) {
 	}
 	for _, table := range []struct {
 		name    string
-		answers []validate.Answered
+		answers []field.Answered
 	}{
 		{"FarmAnswer", validate.FarmAnswer.Answers()}, {"L4FarmAnswer", validate.L4FarmAnswer.Answers()}, {"ServiceAnswer", validate.ServiceAnswer.Answers()},
 		{"BackendAnswer", validate.BackendAnswer.Answers()}, {"L4BackendAnswer", validate.L4BackendAnswer.Answers()}, {"RewriteAnswer", validate.Rewrites.Rule.Answers()},
@@ -61,7 +62,7 @@ func fieldLines(t *testing.T) (lines []string) {
 // described is a body with its fields.
 type described struct {
 	name   string
-	params []validate.Param
+	params []field.Param
 }
 
 // besideFarms returns the bodies about checks, users, logins and the machine.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // everyField returns the fields of all objects of a document.
@@ -56,7 +57,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 		{"tls", service, `(did you mean "httpsb"? listener is`}, // not ttl
 		{"Retry_On ", service, `(did you mean "retry_on"?)`},
 	} {
-		if got := Suggestion(c.word, c.known); !strings.Contains(got, c.want) {
+		if got := suggest.For(c.word, c.known); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
 		}
 	}
@@ -66,7 +67,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
 	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(), L4FarmDocument.Names(), CheckDocument.Names()} {
 		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
-			if got := Suggestion(word, known) + Near(word, known); got != "" {
+			if got := suggest.For(word, known) + suggest.Near(word, known); got != "" {
 				t.Errorf("%q: %q", word, got)
 			}
 		}
@@ -76,7 +77,7 @@ func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
 // A term must lead to an existing field or command.
 func TestEachTermLeadsToAFieldThatExists(t *testing.T) {
 	fields := append(everyField(), "ip", "max_conns", "server_names", "rise", "fall", "command", "maintenance", "threads", "listen", "certificate")
-	for word, term := range Terms() {
+	for word, term := range suggest.Terms() {
 		if len(term.Fields) == 0 && term.Command == "" {
 			t.Errorf("%s leads nowhere", word)
 		}
@@ -84,35 +85,6 @@ func TestEachTermLeadsToAFieldThatExists(t *testing.T) {
 			if !slices.Contains(fields, name) {
 				t.Errorf("%s leads to %s, which is no field", word, name)
 			}
-		}
-	}
-}
-
-func TestTimesMayHaveTheirUnit(t *testing.T) {
-	for _, c := range []struct {
-		text, unit string
-		want       int64
-		ok         bool
-	}{
-		{"5s", inSeconds, 5, true}, {"2m", inSeconds, 120, true}, {"1h30m", inSeconds, 5400, true}, {"1d", inSeconds, 86400, true}, {"5000ms", inSeconds, 5, true},
-		{"500ms", inSeconds, 0, false}, {"1.5s", inSeconds, 0, false}, {"-5s", inSeconds, 0, false}, {"5", inSeconds, 0, false}, {"5x", inSeconds, 0, false}, {"s", inSeconds, 0, false},
-		{"2h", inMinutes, 120, true}, {"90s", inMinutes, 0, false}, {"7d", inDays, 7, true}, {"48h", inDays, 2, true}, {"99999999999999d", inDays, 0, false},
-		{"5s", inBytes, 0, false}, {"5s", "", 0, false},
-	} {
-		if got, ok := parseTime(c.text, c.unit); got != c.want || ok != c.ok {
-			t.Errorf("%q in %q: %d, %v; want %d, %v", c.text, c.unit, got, ok, c.want, c.ok)
-		}
-	}
-}
-
-func TestRangeErrorsNameTheUnit(t *testing.T) {
-	r := rule{name: "contimeout", kind: kindNumber, min: 1, max: 120, hints: basic(atTimeouts, "x").in(inSeconds)}
-	if v, err := r.parse("", "5s"); err != nil || v.number != 5 {
-		t.Errorf("5s: %v, %v", v, err)
-	}
-	for _, raw := range []any{0, "0s", "3m", "500ms"} {
-		if _, err := r.parse("", raw); err == nil || !strings.Contains(err.Error(), "must be a number from 1 to 120 (seconds), got") {
-			t.Errorf("%v: %v", raw, err)
 		}
 	}
 }

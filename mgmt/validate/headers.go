@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Limits of rules.
@@ -21,7 +23,7 @@ type RuleList[T comparable] struct {
 	// services have it. Documents use the same names.
 	Farm, Service string
 	// Rule holds the fields of one rule.
-	Rule Table[T]
+	Rule field.Table[T]
 	// Moves marks lists whose order matters, so that rules can be moved.
 	Moves     bool
 	of        func(*farm.HeaderRules) *[]T
@@ -52,7 +54,7 @@ var (
 		ofService: func(s *farm.Service) *[]farm.URLRewrite { return &s.Rewrites }}
 )
 
-func headerList[T comparable](atFarm, atService string, rule Table[T], of func(*farm.HeaderRules) *[]T) RuleList[T] {
+func headerList[T comparable](atFarm, atService string, rule field.Table[T], of func(*farm.HeaderRules) *[]T) RuleList[T] {
 	return RuleList[T]{Farm: atFarm, Service: atService, Rule: rule, Moves: atFarm == atService && strings.HasPrefix(atFarm, "replace"),
 		of:        of,
 		ofService: func(s *farm.Service) *[]T { return of(&s.HeaderRules) }}
@@ -63,72 +65,72 @@ var RuleMove = move[struct{}]("New position of the rule, from 0.")
 
 // headerLine and headerPattern are the rules of body fields and of list items in documents.
 var (
-	headerLine = rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
-		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header added to responses; the backend's header of the same name is kept."}
+	headerLine = field.Rule{Name: "header", Hints: field.Basic(field.AtHeaders, "Header"), Kind: field.Text, Required: true, Format: "Name: value", MaxLen: MaxHeader, Check: checkHeaderLine, Canon: canonHeaderLine, Key: sameHeaderLine,
+		Must: `a header as "Name: value"`, MustList: `a list of headers as "Name: value"`, About: "Header added to responses; the backend's header of the same name is kept."}
 	headerSet     = asSet(headerLine)
-	headerPattern = rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
-		must: "a valid regular expression", musts: "a list of regular expressions", about: `Case-insensitive regex for the header lines ("Name: value") to remove.`}
+	headerPattern = field.Rule{Name: "pattern", Hints: field.Basic(field.AtHeaders, "Pattern"), Kind: field.Text, Required: true, Format: "regex", MaxLen: format.MaxPattern, Check: checkLinePattern,
+		Must: "a valid regular expression", MustList: "a list of regular expressions", About: `Case-insensitive regex for the header lines ("Name: value") to remove.`}
 )
 
 // asSet returns the rule of a header that replaces the client's own.
-func asSet(r rule) rule {
-	r.about = "Header set in requests; replaces the client's header of that name, spelled with a hyphen or an underscore. A Cookie header is added to the client's."
+func asSet(r field.Rule) field.Rule {
+	r.About = "Header set in requests; replaces the client's header of that name, spelled with a hyphen or an underscore. A Cookie header is added to the client's."
 	return r
 }
 
-var headerSets = Table[farm.HeaderAdd]{fields: []field[farm.HeaderAdd]{{rule: headerSet,
-	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
-	set: func(h *farm.HeaderAdd, v Value) { h.Header = v.text },
+var headerSets = field.Table[farm.HeaderAdd]{Fields: []field.Field[farm.HeaderAdd]{{Rule: headerSet,
+	Get: func(h *farm.HeaderAdd) field.Value { return field.TextValue(h.Header) },
+	Set: func(h *farm.HeaderAdd, v field.Value) { h.Header = v.Text() },
 }}}
 
-var headerAdd = Table[farm.HeaderAdd]{fields: []field[farm.HeaderAdd]{{rule: headerLine,
-	get: func(h *farm.HeaderAdd) Value { return textValue(h.Header) },
-	set: func(h *farm.HeaderAdd, v Value) { h.Header = v.text },
+var headerAdd = field.Table[farm.HeaderAdd]{Fields: []field.Field[farm.HeaderAdd]{{Rule: headerLine,
+	Get: func(h *farm.HeaderAdd) field.Value { return field.TextValue(h.Header) },
+	Set: func(h *farm.HeaderAdd, v field.Value) { h.Header = v.Text() },
 }}}
 
-var headerRemove = Table[farm.HeaderRemove]{fields: []field[farm.HeaderRemove]{{rule: headerPattern,
-	get: func(h *farm.HeaderRemove) Value { return textValue(h.Pattern) },
-	set: func(h *farm.HeaderRemove, v Value) { h.Pattern = v.text },
+var headerRemove = field.Table[farm.HeaderRemove]{Fields: []field.Field[farm.HeaderRemove]{{Rule: headerPattern,
+	Get: func(h *farm.HeaderRemove) field.Value { return field.TextValue(h.Pattern) },
+	Set: func(h *farm.HeaderRemove, v field.Value) { h.Pattern = v.Text() },
 }}}
 
-var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace]{
+var headerReplace = field.Table[farm.HeaderReplace]{Fields: []field.Field[farm.HeaderReplace]{
 	{
-		rule: rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
-			must: "a valid regular expression", about: "Case-insensitive regex for the names of the headers to change."},
-		get: func(h *farm.HeaderReplace) Value { return textValue(h.Header) },
-		set: func(h *farm.HeaderReplace, v Value) { h.Header = v.text },
+		Rule: field.Rule{Name: "header", Hints: field.Basic(field.AtHeaders, "Header"), Kind: field.Text, Required: true, Format: "regex", MaxLen: format.MaxPattern, Check: checkNamePattern,
+			Must: "a valid regular expression", About: "Case-insensitive regex for the names of the headers to change."},
+		Get: func(h *farm.HeaderReplace) field.Value { return field.TextValue(h.Header) },
+		Set: func(h *farm.HeaderReplace, v field.Value) { h.Header = v.Text() },
 	},
 	{
-		rule: rule{name: "match", hints: basic(atHeaders, "Value"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
-			must: "a valid regular expression", about: "Regex for the part of the value to replace."},
-		get: func(h *farm.HeaderReplace) Value { return textValue(h.Match) },
-		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
+		Rule: field.Rule{Name: "match", Hints: field.Basic(field.AtHeaders, "Value"), Kind: field.Text, Required: true, Format: "regex", MaxLen: format.MaxPattern, Check: checkVeiled,
+			Must: "a valid regular expression", About: "Regex for the part of the value to replace."},
+		Get: func(h *farm.HeaderReplace) field.Value { return field.TextValue(h.Match) },
+		Set: func(h *farm.HeaderReplace, v field.Value) { h.Match = v.Text() },
 	},
 	{
-		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkReplacement,
-			must: "a text that fits in a header", about: "Replacement text; $1 to $9 refer to the groups of match."},
-		get: func(h *farm.HeaderReplace) Value { return textValue(h.Replace) },
-		set: func(h *farm.HeaderReplace, v Value) { h.Replace = v.text },
+		Rule: field.Rule{Name: "replace", Hints: field.Basic(field.AtHeaders, "Replacement"), Kind: field.Text, Required: true, Blank: true, MaxLen: MaxHeader, Check: checkReplacement,
+			Must: "a text that fits in a header", About: "Replacement text; $1 to $9 refer to the groups of match."},
+		Get: func(h *farm.HeaderReplace) field.Value { return field.TextValue(h.Replace) },
+		Set: func(h *farm.HeaderReplace, v field.Value) { h.Replace = v.Text() },
 	},
 }}
 
-var urlRewrite = Table[farm.URLRewrite]{fields: []field[farm.URLRewrite]{
+var urlRewrite = field.Table[farm.URLRewrite]{Fields: []field.Field[farm.URLRewrite]{
 	{
-		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
-			must: "a valid regular expression", about: "Regex for the part of path and query to replace."},
-		get: func(u *farm.URLRewrite) Value { return textValue(u.Pattern) },
-		set: func(u *farm.URLRewrite, v Value) { u.Pattern = v.text },
+		Rule: field.Rule{Name: "pattern", Hints: field.Basic(field.AtHeaders, "Pattern"), Kind: field.Text, Required: true, Format: "regex", MaxLen: format.MaxPattern, Check: checkVeiled,
+			Must: "a valid regular expression", About: "Regex for the part of path and query to replace."},
+		Get: func(u *farm.URLRewrite) field.Value { return field.TextValue(u.Pattern) },
+		Set: func(u *farm.URLRewrite, v field.Value) { u.Pattern = v.Text() },
 	},
 	{
-		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxURL, check: checkTarget,
-			must: "a text that fits in a URL", about: "Replacement text; $1 to $9 refer to the groups of pattern."},
-		get: func(u *farm.URLRewrite) Value { return textValue(u.Replace) },
-		set: func(u *farm.URLRewrite, v Value) { u.Replace = v.text },
+		Rule: field.Rule{Name: "replace", Hints: field.Basic(field.AtHeaders, "Replacement"), Kind: field.Text, Required: true, Blank: true, MaxLen: format.MaxURL, Check: checkTarget,
+			Must: "a text that fits in a URL", About: "Replacement text; $1 to $9 refer to the groups of pattern."},
+		Get: func(u *farm.URLRewrite) field.Value { return field.TextValue(u.Replace) },
+		Set: func(u *farm.URLRewrite, v field.Value) { u.Replace = v.Text() },
 	},
 	{
-		rule: rule{name: "last", hints: advanced(atHeaders, "Last rule"), kind: kindBool, about: "Skip the remaining rules after this one matches."},
-		get:  func(u *farm.URLRewrite) Value { return boolValue(u.Last) },
-		set:  func(u *farm.URLRewrite, v Value) { u.Last = v.truth },
+		Rule: field.Rule{Name: "last", Hints: field.Advanced(field.AtHeaders, "Last rule"), Kind: field.Bool, About: "Skip the remaining rules after this one matches."},
+		Get:  func(u *farm.URLRewrite) field.Value { return field.BoolValue(u.Last) },
+		Set:  func(u *farm.URLRewrite, v field.Value) { u.Last = v.Bool() },
 	},
 }}
 
@@ -144,16 +146,16 @@ func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
 
 // headerTexts returns the fields for the rules of a T. seen returns them for reading, own
 // for changing.
-func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field[T] {
-	adds := func(name, label string, line rule, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
+func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field.Field[T] {
+	adds := func(name, label string, line field.Rule, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field.Field[T] {
 		return listed(name, label, line, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
 			func(h farm.HeaderAdd) string { return h.Header }, func(s string) farm.HeaderAdd { return farm.HeaderAdd{Header: s} })
 	}
-	removes := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field[T] {
+	removes := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field.Field[T] {
 		return listed(name, label, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) }, func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
 			func(h farm.HeaderRemove) string { return h.Pattern }, func(s string) farm.HeaderRemove { return farm.HeaderRemove{Pattern: s} })
 	}
-	return []field[T]{
+	return []field.Field[T]{
 		adds(add, "Set in requests", headerSet, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest }),
 		removes(remove, "Removed from requests", func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest }),
 		adds(AddResponse.Farm, "Added to responses", headerLine, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddResponse }),
@@ -162,21 +164,21 @@ func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules
 }
 
 // listed returns the field of a list whose items are texts with the rule item.
-func listed[T, H any](name, label string, item rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field[T] {
-	item.hints = advanced(atHeaders, label)
-	item.name, item.kind, item.required, item.null, item.max = name, kindList, false, true, MaxRules
-	return field[T]{
-		rule: item,
-		get: func(t *T) Value {
+func listed[T, H any](name, label string, item field.Rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field.Field[T] {
+	item.Hints = field.Advanced(field.AtHeaders, label)
+	item.Name, item.Kind, item.Required, item.Null, item.Max = name, field.List, false, true, MaxRules
+	return field.Field[T]{
+		Rule: item,
+		Get: func(t *T) field.Value {
 			var out []string
 			for _, h := range *seen(t) {
 				out = append(out, text(h))
 			}
-			return listValue(out)
+			return field.ListValue(out)
 		},
-		set: func(t *T, v Value) {
+		Set: func(t *T, v field.Value) {
 			var out []H
-			for _, s := range v.list {
+			for _, s := range v.List() {
 				out = append(out, of(s))
 			}
 			*own(t) = out
@@ -190,8 +192,8 @@ func checkHeaderLine(s string) string {
 	switch {
 	case !found:
 		return "the colon is missing"
-	case !tokenPattern.MatchString(name):
-		return fmt.Sprintf("%s is no field name: letters, digits and !#$%%&'*+.^_`|~- right before the colon", show(name))
+	case !format.Token.MatchString(name):
+		return fmt.Sprintf("%s is no field name: letters, digits and !#$%%&'*+.^_`|~- right before the colon", field.Show(name))
 	}
 	if problem := fixedReason(name); problem != "" {
 		return problem
@@ -211,7 +213,7 @@ func checkReplacement(s string) string {
 }
 
 func checkValue(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return isControl(r) && r != '\t' }) {
+	if strings.ContainsFunc(s, func(r rune) bool { return format.IsControl(r) && r != '\t' }) {
 		return "it holds a line feed or another control character"
 	}
 	return ""

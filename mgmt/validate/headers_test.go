@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
@@ -67,13 +68,13 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 	} {
 		var err error
 		switch table := c.table.(type) {
-		case *validate.Table[farm.HeaderAdd]:
+		case *field.Table[farm.HeaderAdd]:
 			_, err = change(t, table, &farm.HeaderAdd{}, c.body)
-		case *validate.Table[farm.HeaderRemove]:
+		case *field.Table[farm.HeaderRemove]:
 			_, err = change(t, table, &farm.HeaderRemove{}, c.body)
-		case *validate.Table[farm.HeaderReplace]:
+		case *field.Table[farm.HeaderReplace]:
 			_, err = change(t, table, &farm.HeaderReplace{}, c.body)
-		case *validate.Table[farm.URLRewrite]:
+		case *field.Table[farm.URLRewrite]:
 			_, err = change(t, table, &farm.URLRewrite{}, c.body)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -5,28 +5,30 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Every field has all hints that a form needs.
 func TestEveryRuleHasItsHints(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		labels := map[string]string{}
-		each(table, func(r *rule, _ func(string) *rule, readable bool) {
-			if r.section == "" || r.label == "" || r.cost == "" || r.about == "" {
-				t.Errorf("%s lacks a hint: %+v", r.name, r.hints)
+		each(table, func(r *field.Rule, _ func(string) *field.Rule, readable bool) {
+			if r.Section == "" || r.Label == "" || r.Cost == "" || r.About == "" {
+				t.Errorf("%s lacks a hint: %+v", r.Name, r.Hints)
 			}
 			if !readable {
 				return // older names of fields
 			}
-			if other := labels[string(r.section)+r.label]; other != "" {
-				t.Errorf("%s and %s are both called %s in %s", other, r.name, r.label, r.section)
+			if other := labels[string(r.Section)+r.Label]; other != "" {
+				t.Errorf("%s and %s are both called %s in %s", other, r.Name, r.Label, r.Section)
 			}
-			labels[string(r.section)+r.label] = r.name
-			if seconds := strings.Contains(r.about, " in seconds"); seconds != (r.unit == inSeconds) {
-				t.Errorf("%s has the unit %q, and its text is: %s", r.name, r.unit, r.about)
+			labels[string(r.Section)+r.Label] = r.Name
+			if seconds := strings.Contains(r.About, " in seconds"); seconds != (r.Unit == field.Seconds) {
+				t.Errorf("%s has the unit %q, and its text is: %s", r.Name, r.Unit, r.About)
 			}
-			if r.unit != "" && r.kind != kindNumber {
-				t.Errorf("%s has the unit %s, and is no number", r.name, r.unit)
+			if r.Unit != "" && r.Kind != field.Number {
+				t.Errorf("%s has the unit %s, and is no number", r.Name, r.Unit)
 			}
 		})
 	})
@@ -35,19 +37,19 @@ func TestEveryRuleHasItsHints(t *testing.T) {
 // The default of a field is a valid value.
 func TestDefaultsKeepTheirRule(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
-		each(table, func(r *rule, _ func(string) *rule, _ bool) {
-			v := r.byDefault()
-			if v.isNothing() || r.required || v.equal(zeroValue(v.kind)) || r.kind == kindNumber && v.number < 0 {
+		each(table, func(r *field.Rule, _ func(string) *field.Rule, _ bool) {
+			v := r.ByDefault()
+			if v.IsNothing() || r.Required || v.Equal(field.ZeroValue(v.Kind())) || r.Kind == field.Number && v.Number() < 0 {
 				return
 			}
-			if _, isWord := r.normalize[v.text]; isWord {
+			if _, isWord := r.Normalize[v.Text()]; isWord {
 				return
 			}
-			if v.kind != r.kind {
-				t.Errorf("%s is of kind %d, its default %s of kind %d", r.name, r.kind, v, v.kind)
+			if v.Kind() != r.Kind {
+				t.Errorf("%s is of kind %d, its default %s of kind %d", r.Name, r.Kind, v, v.Kind())
 			}
-			if err := r.verify("", v); err != nil {
-				t.Errorf("the default of %s: %v", r.name, err)
+			if err := r.Verify("", v); err != nil {
+				t.Errorf("the default of %s: %v", r.Name, err)
 			}
 		})
 	})
@@ -57,13 +59,13 @@ func TestDefaultsKeepTheirRule(t *testing.T) {
 // repeat them.
 func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
-		each(table, func(r *rule, _ func(string) *rule, _ bool) {
-			v := r.byDefault()
-			if said := fmt.Sprintf("%s when unset", v); !v.isNothing() && strings.Contains(strings.ToLower(r.about), said) {
-				t.Errorf("%s repeats its default in the text: %s", r.name, r.about)
+		each(table, func(r *field.Rule, _ func(string) *field.Rule, _ bool) {
+			v := r.ByDefault()
+			if said := fmt.Sprintf("%s when unset", v); !v.IsNothing() && strings.Contains(strings.ToLower(r.About), said) {
+				t.Errorf("%s repeats its default in the text: %s", r.Name, r.About)
 			}
-			if r.only != nil && strings.Contains(r.about, "Only with") {
-				t.Errorf("%s repeats its condition in the text: %s", r.name, r.about)
+			if r.Only != nil && strings.Contains(r.About, "Only with") {
+				t.Errorf("%s repeats its condition in the text: %s", r.Name, r.About)
 			}
 		})
 	})
@@ -78,7 +80,7 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 		"slowstart":     "Not used by CONSISTENT_HASH.",
 	} {
 		params := ServiceUpdate.Params()
-		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+		i := slices.IndexFunc(params, func(p field.Param) bool { return p.Name == name })
 		if got := params[i].Description; !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

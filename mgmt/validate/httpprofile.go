@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // httpProfile implements Profile for http farms.
@@ -29,13 +30,13 @@ func (httpProfile) Session(g farm.Group, session any) (string, error) {
 func (httpProfile) begin(f *farm.Farm, named farm.Profile) {
 	httpOf(f)
 	if named == farm.ProfileHTTPS {
-		setListener(f, textValue("https"))
+		setListener(f, field.TextValue("https"))
 	}
 }
 
-func (httpProfile) setPorts(f *farm.Farm, v Value) { setOnePort(f, v) }
+func (httpProfile) setPorts(f *farm.Farm, v field.Value) { setOnePort(f, v) }
 
-func (httpProfile) portsProblem(sent Values[farm.Farm]) string {
+func (httpProfile) portsProblem(sent field.Values[farm.Farm]) string {
 	return onePortProblem(sent, farm.ProfileHTTP)
 }
 
@@ -43,16 +44,16 @@ func (httpProfile) ListensOn(f *farm.Farm) string { return f.AddrPort().String()
 
 func (httpProfile) oneVersion(*farm.Farm) string { return "" }
 
-func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
 	path := FarmPath(f.Name)
-	if !FarmDocument.verify(path, f, nil, yield) {
+	if !FarmDocument.Verify(path, f, nil, yield) {
 		return false
 	}
 	if f.HTTP == nil {
-		return yield(Error{path, "profile", "profile http needs its settings; they are missing"})
+		return yield(field.Error{Path: path, Field: "profile", Message: "profile http needs its settings; they are missing"})
 	}
 	h := f.HTTP
-	if reason := ownMark(h.Mark); reason != "" && !yield(Error{path, "mark", "mark " + reason}) {
+	if reason := ownMark(h.Mark); reason != "" && !yield(field.Error{Path: path, Field: "mark", Message: "mark " + reason}) {
 		return false
 	}
 	if h.TLS != nil && !checkTLS(path, h.TLS, yield) {
@@ -61,19 +62,19 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 	if !checkFarmRules(path, f, yield) {
 		return false
 	}
-	if h.ResurrectTime < h.ConnectTimeout && !yield(Error{path, "resurrectime",
-		fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
+	if h.ResurrectTime < h.ConnectTimeout && !yield(field.Error{Path: path, Field: "resurrectime",
+		Message: fmt.Sprintf("resurrectime must be at least contimeout (%d), got %d", h.ConnectTimeout, h.ResurrectTime)}) {
 		return false
 	}
-	if len(h.Services) > MaxServices && !yield(Error{path, "services",
-		fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, len(h.Services))}) {
+	if len(h.Services) > MaxServices && !yield(field.Error{Path: path, Field: "services",
+		Message: fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, len(h.Services))}) {
 		return false
 	}
 	names, in := make(map[string]bool, len(h.Services)), FarmDocument.Lookup(f)
 	for i := range h.Services {
 		s := &h.Services[i]
-		if names[s.Name] && !yield(Error{ServicePath(f.Name, s.Name), "name",
-			fmt.Sprintf("name must be unique in the farm, %s exists already", show(s.Name))}) {
+		if names[s.Name] && !yield(field.Error{Path: ServicePath(f.Name, s.Name), Field: "name",
+			Message: fmt.Sprintf("name must be unique in the farm, %s exists already", field.Show(s.Name))}) {
 			return false
 		}
 		names[s.Name] = true
@@ -84,7 +85,8 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 	return true
 }
 
-func (httpProfile) farmWarnings(*farm.Farm, warn)              {}
+func (httpProfile) farmWarnings(*farm.Farm, warn) {}
+
 func (httpProfile) priorityWarning(g farm.Group, i int) string { return PriorityWarning(g.Service, i) }
 
 func (httpProfile) backendWarnings(g farm.Group, i int, _ []netip.Prefix, add warn) {
@@ -114,16 +116,16 @@ func stickyWarnings(s *farm.Service, add warn) {
 		names := map[farm.Persistence]string{farm.PersistURL: "parameter", farm.PersistCookie: "cookie", farm.PersistHeader: "header"}
 		add("persistence", fmt.Sprintf("persistence %s has no effect yet: sessionid names the %s; set sessionid", kind, names[kind]))
 	}
-	ServiceDocument.idleWarnings(s, nil, add)
+	ServiceDocument.IdleWarnings(s, nil, add)
 	if kept := s.EffectivePersistence(); s.Cookie != nil && kept != farm.PersistNone {
 		add("cookieinsert", fmt.Sprintf("cookieinsert has no effect while persistence is %s, which chooses the backend; set persistence NONE, or cookieinsert false", kept))
 	}
 }
 
 // checkOwnConnectTimeout applies the limit of the farm's contimeout to that of a backend.
-func checkOwnConnectTimeout(at string, f *farm.Farm, b *farm.Backend) *Error {
+func checkOwnConnectTimeout(at string, f *farm.Farm, b *farm.Backend) *field.Error {
 	if b.ConnectTimeout <= f.HTTP.ResurrectTime {
 		return nil
 	}
-	return &Error{at, "contimeout", fmt.Sprintf("contimeout must be at most resurrectime of the farm (%d), got %d", f.HTTP.ResurrectTime, b.ConnectTimeout)}
+	return &field.Error{Path: at, Field: "contimeout", Message: fmt.Sprintf("contimeout must be at most resurrectime of the farm (%d), got %d", f.HTTP.ResurrectTime, b.ConnectTimeout)}
 }

@@ -5,13 +5,14 @@ import (
 	"strconv"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
-// Impact is the cost of a change for the traffic of one farm, beyond CostNone.
+// Impact is the cost of a change for the traffic of one farm, beyond field.CostNone.
 type Impact struct {
 	Farm string
-	// Cost is CostConnections, CostRestart, CostTraffic or CostCut.
-	Cost Cost
+	// Cost is field.CostConnections, field.CostRestart, CostTraffic or CostCut.
+	Cost field.Cost
 	// Fields lists the changed fields that cause the cost; empty with CostTraffic and
 	// CostCut.
 	Fields []string
@@ -21,10 +22,10 @@ type Impact struct {
 }
 
 // CostTraffic is the cost of stopping or deleting a farm: all of its traffic.
-const CostTraffic Cost = "traffic"
+const CostTraffic field.Cost = "traffic"
 
 // CostCut is the cost of maintenance that closes connections to backends.
-const CostCut Cost = "cut"
+const CostCut field.Cost = "cut"
 
 // Impacts lists the costs of a change, in the order of farms in from. Farms are identified
 // by stable ID.
@@ -46,21 +47,21 @@ func Impacts(from, to *farm.Config) (out []Impact) {
 
 // impactsOf returns the impacts on a remaining farm.
 func impactsOf(old, next *farm.Farm) (out []Impact) {
-	byCost := map[Cost][]string{}
+	byCost := map[field.Cost][]string{}
 	if old.VIP != next.VIP {
-		byCost[CostRestart] = append(byCost[CostRestart], "vip")
+		byCost[field.CostRestart] = append(byCost[field.CostRestart], "vip")
 	}
 	for _, p := range Profiles() {
 		if p.Name() != old.Profile {
 			continue
 		}
-		for name, cost := range p.Farm().Update.changed(old, next) {
+		for name, cost := range p.Farm().Update.Costs(old, next) {
 			if !slices.Contains(byCost[cost], name) {
 				byCost[cost] = append(byCost[cost], name)
 			}
 		}
 	}
-	for _, cost := range []Cost{CostRestart, CostConnections} {
+	for _, cost := range []field.Cost{field.CostRestart, field.CostConnections} {
 		if fields := byCost[cost]; len(fields) > 0 {
 			slices.Sort(fields)
 			out = append(out, Impact{Farm: old.Name, Cost: cost, Fields: fields})
@@ -97,16 +98,4 @@ func portOf(b *farm.Backend) string {
 		return ""
 	}
 	return ":" + strconv.Itoa(int(b.Port))
-}
-
-// changed returns the changed fields that have a cost.
-func (t *Table[T]) changed(old, next *T) map[string]Cost {
-	out := map[string]Cost{}
-	for i := range t.fields {
-		f := &t.fields[i]
-		if f.get != nil && f.cost != CostNone && f.cost != "" && !f.get(old).equal(f.get(next)) {
-			out[f.name] = f.cost
-		}
-	}
-	return out
 }

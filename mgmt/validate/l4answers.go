@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // With nattype stateless_dnat and dnat, backends respond to the client's address and port,
@@ -100,11 +101,11 @@ func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, a
 // checkAnswers rejects a farm that shares a backend with another in this way if one of them
 // has nattype dnat. Connection tracking remembers a connection for minutes after its end,
 // and every client that reuses the port in that time fails.
-func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
+func checkAnswers(cfg *farm.Config, yield func(field.Error) bool) bool {
 	return eachAmbiguous(cfg, false, func(f, earlier *farm.Farm, at answering) bool {
-		return yield(Error{FarmPath(f.Name), "nattype", fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
+		return yield(field.Error{Path: FarmPath(f.Name), Field: "nattype", Message: fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
 			"answers of the backend would not tell by which farm a client came; use nattype nat for one of them, or give the backend another port or address there",
-			f.L4.NAT, show(earlier.Name), earlier.L4.NAT, at.addr, at.transport)})
+			f.L4.NAT, field.Show(earlier.Name), earlier.L4.NAT, at.addr, at.transport)})
 	})
 }
 
@@ -112,7 +113,7 @@ func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 // servers. A flow is forgotten seconds after its last packet, so only a client that uses
 // one port for both at the same time fails. Both farms get the warning, so that a change of
 // either shows it.
-func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)) {
+func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, fieldName, text string)) {
 	warned := map[string]bool{}
 	warn := func(f, other *farm.Farm, at answering) {
 		if warned[f.Name] {
@@ -120,7 +121,7 @@ func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)
 		}
 		warned[f.Name] = true
 		add(f, "nattype", fmt.Sprintf("running farm %s with nattype %s, too, sends clients to backend %s at the same port (%s): "+
-			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", show(other.Name), other.L4.NAT, at.addr, at.transport))
+			"a client that comes from one port to both at a time is answered by one only; give the backend another port or address there", field.Show(other.Name), other.L4.NAT, at.addr, at.transport))
 	}
 	eachAmbiguous(cfg, true, func(f, earlier *farm.Farm, at answering) bool {
 		warn(earlier, f, at)

@@ -6,39 +6,41 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Bodies about a backend of an l4xnat farm. All profiles share Maintenance.
 var (
 	// L4BackendCreate is the body of POST /farms/F/backends.
-	L4BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost)}, l4BackendFields...)}
+	L4BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost)}, l4BackendFields...)}
 	// L4BackendUpdate is the body of PUT /farms/F/backends/ID; null resets a number.
-	L4BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost}, l4BackendFields...)}
+	L4BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost}, l4BackendFields...)}
 	// L4BackendDocument is a backend in a document.
-	L4BackendDocument = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(backendHost)}, l4BackendFields,
-		[]field[farm.Backend]{backendMaintenance, l4Sessions})}
+	L4BackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(backendHost)}, l4BackendFields,
+		[]field.Field[farm.Backend]{backendMaintenance, l4Sessions})}
 )
 
 // maxServerNames bounds the server names of a backend.
 const maxServerNames = 64
 
-var l4BackendFields = []field[farm.Backend]{
+var l4BackendFields = []field.Field[farm.Backend]{
 	{
-		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; defaults to the port used by the client."},
-		get:  backendPort.get,
-		set:  backendPort.set,
+		Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtAddress, "Port").Costs(field.CostConnections), IfUnset: field.ShowNull, Kind: field.Number, Min: 1, Max: 65535, Null: true, About: "Port of the server; defaults to the port used by the client."},
+		Get:  backendPort.Get,
+		Set:  backendPort.Set,
 	},
 	perConnection(backendWeight), perConnection(backendPriority),
-	under(counted().of("farm"), told(perConnection(named(backendLimit, "max_conns")), "Maximum number of connections or flows; 0 disables the limit.")),
-	under(seen().of("farm"), told(backendSource, "Local source address of connections to this server; defaults to the farm's.")),
+	field.OnlyIf(counted().Of("farm"), told(perConnection(field.Named(backendLimit, "max_conns")), "Maximum number of connections or flows; 0 disables the limit.")),
+	field.OnlyIf(seen().Of("farm"), told(backendSource, "Local source address of connections to this server; defaults to the farm's.")),
 	told(backendMark, "Firewall mark of packets to the server, for policy routing; defaults to the farm's mark."),
 	backendAlias, backendResolve,
 	{
-		rule: rule{name: "server_names", only: being("protocol", farm.L4TCP).of("farm").as(held).since("they are read from the start of a TLS connection"), hints: advanced(atBalancing, "SNI names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
-			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
-			about: "SNI names of TLS clients that are sent only to this server; without names it serves clients whose SNI matches no other server. Userspace only."},
-		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },
-		set: func(b *farm.Backend, v Value) { b.ServerNames = v.list },
+		Rule: field.Rule{Name: "server_names", Only: field.WithValue("protocol", farm.L4TCP).Of("farm").Else(field.RejectBoth).Because("they are read from the start of a TLS connection"), Hints: field.Advanced(field.AtBalancing, "SNI names").Costs(field.CostConnections), Kind: field.List, Words: true, Null: true, Max: maxServerNames, MaxLen: 255, Check: checkServerName, Canon: canonServerName,
+			Format: "host name or *.domain", Must: "a host name, or *.domain for all below one", MustList: "a list of host names",
+			About: "SNI names of TLS clients that are sent only to this server; without names it serves clients whose SNI matches no other server. Userspace only."},
+		Get: func(b *farm.Backend) field.Value { return field.ListValue(b.ServerNames) },
+		Set: func(b *farm.Backend, v field.Value) { b.ServerNames = v.List() },
 	},
 }
 
@@ -47,15 +49,15 @@ var l4Sessions = told(backendSessions, "Static sessions: values (according to th
 
 // perConnection adapts a field with per-request effect to farms that handle only
 // connections: it applies to new ones.
-func perConnection[T any](f field[T]) field[T] { f.cost = CostConnections; return f }
+func perConnection[T any](f field.Field[T]) field.Field[T] { f.Cost = field.CostConnections; return f }
 
-func told[T any](f field[T], about string) field[T] { f.about = about; return f }
+func told[T any](f field.Field[T], about string) field.Field[T] { f.About = about; return f }
 
 func checkServerName(s string) string {
 	name, wild := strings.CutPrefix(s, "*.")
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	for _, label := range labels {
-		if !hostLabel().MatchString(label) {
+		if !format.HostLabel().MatchString(label) {
 			return "it is no host name"
 		}
 	}

@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // checkL4Backends checks the backends of an l4xnat farm, single and combined.
-func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
 	type server struct {
 		host string
 		port uint16
@@ -19,7 +20,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 	for i, number := range f.Own().Numbers() {
 		b := &l.Backends[i]
 		at := L4BackendPath(f.Name, number)
-		if !L4BackendDocument.verify(at, b, in, yield) {
+		if !L4BackendDocument.Verify(at, b, in, yield) {
 			return false
 		}
 		if err := checkL4Backend(at, f, b, local); err != nil && !yield(*err) {
@@ -29,8 +30,8 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 			continue // reported once for its name
 		}
 		key := server{canonicalHost(b.Host), l4TargetPort(l, b)}
-		if first, found := seen[key]; found && !yield(Error{at, "ip",
-			fmt.Sprintf("ip and port must be unique in the farm, backend %d is %s %s already", first, b.Host, portWords(key.port))}) {
+		if first, found := seen[key]; found && !yield(field.Error{Path: at, Field: "ip",
+			Message: fmt.Sprintf("ip and port must be unique in the farm, backend %d is %s %s already", first, b.Host, portWords(key.port))}) {
 			return false
 		}
 		seen[key] = number
@@ -58,7 +59,7 @@ func portWords(port uint16) string {
 }
 
 // checkL4Backend checks one backend. A host name is judged by its resolved address, if any.
-func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
+func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *field.Error {
 	l := f.L4
 	addr, problem := checkReach(path, f, b, local)
 	if problem != nil || !addr.IsValid() {
@@ -66,11 +67,11 @@ func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Pr
 	}
 	switch {
 	case !b.Source.IsValid() && l.Source.IsValid() && l.Source.Is4() != addr.Is4():
-		return &Error{path, "source", fmt.Sprintf("source of the farm (%s) must be of the same IP version as the backend (%s); give the backend a source of its own, or set the farm's null", l.Source, addr)}
+		return &field.Error{Path: path, Field: "source", Message: fmt.Sprintf("source of the farm (%s) must be of the same IP version as the backend (%s); give the backend a source of its own, or set the farm's null", l.Source, addr)}
 	case l.NAT == farm.NATDirect && addr.IsLoopback():
-		return &Error{path, "ip", fmt.Sprintf("ip must be of a neighbour with nattype dsr, got %s: packets go to its MAC address, and this machine has none for itself; use nattype nat", hostAndAddr(b.Host, addr))}
+		return &field.Error{Path: path, Field: "ip", Message: fmt.Sprintf("ip must be of a neighbour with nattype dsr, got %s: packets go to its MAC address, and this machine has none for itself; use nattype nat", hostAndAddr(b.Host, addr))}
 	case isOwn(f.VIP, addr, local) && (l.NAT == farm.NATDirect || l4Loops(l, b)):
-		return &Error{path, "ip", fmt.Sprintf("ip and port must not be the farm's own address, got %s %s: packets would go round in a circle", hostAndAddr(b.Host, addr), portWords(b.Port))}
+		return &field.Error{Path: path, Field: "ip", Message: fmt.Sprintf("ip and port must not be the farm's own address, got %s %s: packets would go round in a circle", hostAndAddr(b.Host, addr), portWords(b.Port))}
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func l4Loops(l *farm.L4, b *farm.Backend) bool {
 
 // checkL4Statics checks static sessions: persistence is on, their form is valid, and each
 // has one backend.
-func checkL4Statics(f *farm.Farm) *Error {
+func checkL4Statics(f *farm.Farm) *field.Error {
 	l := f.L4
 	first := map[string]int{}
 	for i, number := range f.Own().Numbers() {
@@ -91,22 +92,22 @@ func checkL4Statics(f *farm.Farm) *Error {
 		for _, session := range l.Backends[i].Sessions {
 			found, err := L4StaticSession(l, session)
 			if err != nil {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %v", err)}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %v", err)}
 			}
 			if found != session {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(session), show(found))}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: write %s as %s", field.Show(session), field.Show(found))}
 			}
 			if key, _ := farm.ParseL4Key(l.Persist, session); key.Addr.IsValid() && f.VIP.IsValid() && key.Addr.Is4() != f.VIP.Is4() {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %s must be of the same IP version as the vip (%s)", show(session), f.VIP)}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %s must be of the same IP version as the vip (%s)", field.Show(session), f.VIP)}
 			}
 			if j, known := first[session]; known {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(session), j)}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %s is with backend %d already", field.Show(session), j)}
 			}
 			first[session] = number
 		}
 	}
 	if len(first) > MaxStatic {
-		return &Error{FarmPath(f.Name), "sessions", fmt.Sprintf("sessions: a farm has at most %d static ones, got %d", MaxStatic, len(first))}
+		return &field.Error{Path: FarmPath(f.Name), Field: "sessions", Message: fmt.Sprintf("sessions: a farm has at most %d static ones, got %d", MaxStatic, len(first))}
 	}
 	return nil
 }
@@ -115,15 +116,15 @@ func checkL4Statics(f *farm.Farm) *Error {
 func L4StaticSession(l *farm.L4, session any) (string, error) {
 	form := farm.L4KeyForm(l.Persist)
 	if form == "" {
-		return "", &Error{"", "session", "session: the farm keeps no sessions; set persistence first"}
+		return "", &field.Error{Path: "", Field: "session", Message: "session: the farm keeps no sessions; set persistence first"}
 	}
-	text, ok := parseText(session)
+	text, ok := field.ParseText(session)
 	if !ok {
-		return "", &Error{"", "session", fmt.Sprintf("session must be %s with persistence %s, got %s", form, l.Persist, show(session))}
+		return "", &field.Error{Path: "", Field: "session", Message: fmt.Sprintf("session must be %s with persistence %s, got %s", form, l.Persist, field.Show(session))}
 	}
 	key, err := farm.ParseL4Key(l.Persist, text)
 	if err != nil {
-		return "", &Error{"", "session", fmt.Sprintf("session must be %s with persistence %s, got %s: %v", form, l.Persist, show(text), err)}
+		return "", &field.Error{Path: "", Field: "session", Message: fmt.Sprintf("session must be %s with persistence %s, got %s: %v", form, l.Persist, field.Show(text), err)}
 	}
 	return key.Text(l.Persist), nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // l4Profile implements Profile for l4xnat farms.
@@ -27,9 +28,10 @@ func (l4Profile) Session(g farm.Group, session any) (string, error) {
 }
 
 func (l4Profile) begin(f *farm.Farm, _ farm.Profile) { l4Of(f) }
-func (l4Profile) setPorts(f *farm.Farm, v Value)     { setPorts(f, v) }
 
-func (l4Profile) portsProblem(sent Values[farm.Farm]) string {
+func (l4Profile) setPorts(f *farm.Farm, v field.Value) { setPorts(f, v) }
+
+func (l4Profile) portsProblem(sent field.Values[farm.Farm]) string {
 	return contradiction(sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text()))
 }
 
@@ -40,12 +42,14 @@ func (l4Profile) ListensOn(f *farm.Farm) string {
 
 func (l4Profile) oneVersion(f *farm.Farm) string { return l4OneVersion(f.L4) }
 
-func (l4Profile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+func (l4Profile) check(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
 	return checkL4(f, local, yield)
 }
 
 func (l4Profile) farmWarnings(f *farm.Farm, add warn) { l4Warnings(f, add) }
+
 func (l4Profile) groupWarnings(*farm.Farm, int, warn) {}
+
 func (l4Profile) priorityWarning(g farm.Group, i int) string {
 	return l4PriorityWarning(g.Backends(), i)
 }

@@ -8,21 +8,23 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // checkL4 checks the rules of an l4xnat farm. Contradictions and impossible combinations
 // are rejected with an alternative. Settings merely without effect are warnings (see
 // l4Warnings).
-func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
+func checkL4(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool {
 	path := FarmPath(f.Name)
 	if f.L4 == nil {
-		return yield(Error{path, "profile", "profile l4xnat needs its settings; they are missing"})
+		return yield(field.Error{Path: path, Field: "profile", Message: "profile l4xnat needs its settings; they are missing"})
 	}
-	if !L4FarmDocument.verify(path, f, nil, yield) {
+	if !L4FarmDocument.Verify(path, f, nil, yield) {
 		return false
 	}
-	for _, check := range []func(*farm.Farm) (field, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Path} {
-		if field, problem := check(f); problem != "" && !yield(Error{path, field, field + " " + problem}) {
+	for _, check := range []func(*farm.Farm) (fieldName, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Path} {
+		if fieldName, problem := check(f); problem != "" && !yield(field.Error{Path: path, Field: fieldName, Message: fieldName + " " + problem}) {
 			return false
 		}
 	}
@@ -30,19 +32,19 @@ func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 }
 
 // l4Ports checks the form of virtual ports.
-func l4Ports(f *farm.Farm) (field, problem string) {
+func l4Ports(f *farm.Farm) (fieldName, problem string) {
 	l := f.L4
 	text := l.PortsText()
 	switch {
 	case canonPorts(text) != text:
-		return "vport", fmt.Sprintf("must be ascending, write %s as %s", show(text), show(canonPorts(text)))
+		return "vport", fmt.Sprintf("must be ascending, write %s as %s", field.Show(text), field.Show(canonPorts(text)))
 	case (l.Protocol == farm.L4All) != (len(l.Ports) == 0):
 		return "vport", fmt.Sprintf("must be * with protocol all and with no other, got %s with protocol %s", text, l.Protocol)
 	}
 	switch l.Protocol {
 	case farm.L4FTP, farm.L4TFTP:
 		if len(l.Ports) > 2 || strings.Contains(text, ":") {
-			return "vport", fmt.Sprintf("must be one port or a list of two with protocol %s, got %s", l.Protocol, show(text))
+			return "vport", fmt.Sprintf("must be one port or a list of two with protocol %s, got %s", l.Protocol, field.Show(text))
 		}
 	}
 	return "", ""
@@ -99,7 +101,7 @@ func l4SourceOf(f *farm.Farm) (field, problem string) {
 	if f.VIP.IsValid() && source.Is4() != f.VIP.Is4() {
 		return "source", fmt.Sprintf("must be of the same IP version as the vip (%s), got %s", f.VIP, source)
 	}
-	if problem := checkBackendAddr(source, nil); problem != "" {
+	if problem := format.Server(source, nil); problem != "" {
 		return "source", fmt.Sprintf("must be the address of one machine, got %s: %s", source, problem)
 	}
 	return "", ""
@@ -133,8 +135,8 @@ func l4Path(f *farm.Farm) (field, problem string) {
 
 // l4ToKernel explains how to change a field that requires userspace.
 func l4ToKernel(field string) string {
-	if f := L4FarmDocument.find(field); f != nil {
-		return "set " + field + " " + f.resting()
+	if f := L4FarmDocument.Find(field); f != nil {
+		return "set " + field + " " + f.Reset()
 	}
 	return "remove the " + field + " of the backends"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // l4 returns a farm created by POST /farms and changed by each body of PUT.
@@ -24,7 +25,7 @@ func l4(t *testing.T, create string, updates ...string) *farm.Farm {
 	return &f
 }
 
-func apply[T any](t *testing.T, table *validate.Table[T], text string, to *T) error {
+func apply[T any](t *testing.T, table *field.Table[T], text string, to *T) error {
 	t.Helper()
 	values, err := table.Decode("", body(t, text))
 	if err == nil {

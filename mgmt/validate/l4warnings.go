@@ -6,19 +6,20 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // l4Warnings adds warnings about settings of an l4xnat farm without effect.
 func l4Warnings(f *farm.Farm, add func(field, text string)) {
 	l := f.L4
-	L4FarmDocument.idleWarnings(f, nil, add)
+	L4FarmDocument.IdleWarnings(f, nil, add)
 	if l.Protocol.Helper() && untracked(l.NAT) {
 		add("protocol", fmt.Sprintf("protocol %s acts as %s: helpers read tracked connections, and nattype %s has none", l.Protocol, transportWords(l.Protocol), l.NAT))
 	}
 }
 
 func transportWords(p farm.L4Protocol) string {
-	list := texts(p.Transports())
+	list := field.Texts(p.Transports())
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -31,7 +32,7 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 	if l.NAT == farm.NATDirect && b.Port != 0 && (l.PortCount() != 1 || l.Ports[0].First != b.Port) {
 		add("port", fmt.Sprintf("port %d has no effect: nattype dsr leaves packets as they are, backends get the port the client used", b.Port))
 	}
-	L4BackendDocument.idleWarnings(b, L4FarmDocument.Lookup(f), add)
+	L4BackendDocument.IdleWarnings(b, L4FarmDocument.Lookup(f), add)
 	if !b.Addr.IsValid() {
 		return
 	}

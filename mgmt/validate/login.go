@@ -1,5 +1,10 @@
 package validate
 
+import (
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
+)
+
 // Bodies about logins. mgmt/directory, mgmt/oidc and mgmt/rbac check their values beyond
 // the form.
 var (
@@ -21,7 +26,7 @@ var (
 		loginSample(loginNumber("version", "Version", 1, 3, "Protocol version; only 3 is supported."), 3),
 	)
 	// LDAPAction is the body of POST /rbac/ldap/actions.
-	LDAPAction = rbacTable(require(loginWord("action", "Action", "Action: test connects, binds and searches.", "test")))
+	LDAPAction = rbacTable(field.Require(loginWord("action", "Action", "Action: test connects, binds and searches.", "test")))
 	// OIDCUpdate is the body of POST /rbac/oidc.
 	OIDCUpdate = rbacTable(
 		rbacFlag("enabled", "Enabled", "Allow login with OpenID Connect."),
@@ -38,40 +43,40 @@ var (
 		loginList("groups", "Groups", "VALUE=GROUP: a user with that value in group_claim can log in as a member of that group; the first match applies."),
 	)
 	// SessionConfirm is the body of POST /session/confirm.
-	SessionConfirm = rbacTable(require(userPassword("password", "Current password.")), loginSecret("code", "Code", "Second-factor code or recovery code."))
+	SessionConfirm = rbacTable(field.Require(userPassword("password", "Current password.")), loginSecret("code", "Code", "Second-factor code or recovery code."))
 	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its actions.
-	SecondEnrol  = rbacTable(require(userPassword("password", "Current password.")))
-	SecondAction = rbacTable(require(loginWord("action", "Action", "Action: confirm enables the second factor, disable disables it, recovery creates new recovery codes.", "confirm", "disable", "recovery")),
+	SecondEnrol  = rbacTable(field.Require(userPassword("password", "Current password.")))
+	SecondAction = rbacTable(field.Require(loginWord("action", "Action", "Action: confirm enables the second factor, disable disables it, recovery creates new recovery codes.", "confirm", "disable", "recovery")),
 		loginSecret("code", "Code", "Second-factor code or recovery code."), userPassword("password", "Current password; required to disable the second factor."))
 )
 
 // services lists the password services of users.
 var services = []string{"local", "ldap", "oidc"}
 
-func loginText(name, label, about string) field[rbacBody] {
-	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindText, null: true, blank: true, about: about}}
+func loginText(name, label, about string) field.Field[rbacBody] {
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Text, Null: true, Blank: true, About: about}}
 }
 
-func loginSecret(name, label, about string) field[rbacBody] {
+func loginSecret(name, label, about string) field.Field[rbacBody] {
 	f := loginText(name, label, about)
-	f.maxLen, f.hide, f.format = 512, hideSecret, "password"
+	f.MaxLen, f.Hide, f.Format = 512, format.HideSecret, "password"
 	return f
 }
 
-func loginWord(name, label, about string, words ...string) field[rbacBody] {
-	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindText, values: words, about: about}}
+func loginWord(name, label, about string, words ...string) field.Field[rbacBody] {
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Text, Values: words, About: about}}
 }
 
-func loginNumber(name, label string, low, high int64, about string) field[rbacBody] {
-	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindNumber, min: low, max: high, null: true, about: about}}
+func loginNumber(name, label string, low, high int64, about string) field.Field[rbacBody] {
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Number, Min: low, Max: high, Null: true, About: about}}
 }
 
-func loginList(name, label, about string) field[rbacBody] {
-	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindList, null: true, max: 200, maxLen: 512, about: about}}
+func loginList(name, label, about string) field.Field[rbacBody] {
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.List, Null: true, Max: 200, MaxLen: 512, About: about}}
 }
 
 // loginSample returns a field with its own example.
-func loginSample(f field[rbacBody], sample any) field[rbacBody] {
-	f.sample = sample
+func loginSample(f field.Field[rbacBody], sample any) field.Field[rbacBody] {
+	f.Sample = sample
 	return f
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // answerOf returns a complete response as sent to clients.
-func answerOf[T any](t *testing.T, table *validate.Table[T], of *T) string {
+func answerOf[T any](t *testing.T, table *field.Table[T], of *T) string {
 	t.Helper()
 	b, err := json.Marshal(table.Answer(of))
 	if err != nil {
@@ -217,7 +218,7 @@ func TestServersOfANameAreNotTheSameTwice(t *testing.T) {
 
 func TestAnEmptyBodyChangesNothing(t *testing.T) {
 	var f farm.Farm
-	if err := (validate.Values[farm.Farm]{}).Apply(&f); err != nil || f.HTTP != nil {
+	if err := (field.Values[farm.Farm]{}).Apply(&f); err != nil || f.HTTP != nil {
 		t.Errorf("%v %+v", err, f)
 	}
 	v, _ := validate.FarmUpdate.DecodeAll("", map[string]any{"trusted": []any{"::1"}, "contimeout": 5.0})

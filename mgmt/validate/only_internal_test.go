@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // eachTable calls fn for every kind of body.
@@ -24,42 +25,42 @@ func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
 }
 
 // each calls fn for every field of a table of any type.
-func each(table any, fn func(r *rule, find func(string) *rule, readable bool)) {
+func each(table any, fn func(r *field.Rule, find func(string) *field.Rule, readable bool)) {
 	switch of := table.(type) {
-	case *Table[farm.Farm]:
+	case *field.Table[farm.Farm]:
 		eachOf(of, fn)
-	case *Table[farm.Service]:
+	case *field.Table[farm.Service]:
 		eachOf(of, fn)
-	case *Table[farm.Backend]:
+	case *field.Table[farm.Backend]:
 		eachOf(of, fn)
-	case *Table[farm.System]:
+	case *field.Table[farm.System]:
 		eachOf(of, fn)
 	}
 }
 
-func eachOf[T any](table *Table[T], fn func(*rule, func(string) *rule, bool)) {
+func eachOf[T any](table *field.Table[T], fn func(*field.Rule, func(string) *field.Rule, bool)) {
 	find := finder(table)
-	for i := range table.fields {
-		fn(&table.fields[i].rule, find, table.fields[i].get != nil)
+	for i := range table.Fields {
+		fn(&table.Fields[i].Rule, find, table.Fields[i].Get != nil)
 	}
 }
 
-func finder[T any](table *Table[T]) func(string) *rule {
-	return func(name string) *rule {
-		all := slices.Concat(table.fields, table.facts)
-		if at := slices.IndexFunc(all, func(f field[T]) bool { return f.name == name && f.get != nil }); at >= 0 {
-			return &all[at].rule
+func finder[T any](table *field.Table[T]) func(string) *field.Rule {
+	return func(name string) *field.Rule {
+		all := slices.Concat(table.Fields, table.Facts)
+		if at := slices.IndexFunc(all, func(f field.Field[T]) bool { return f.Name == name && f.Get != nil }); at >= 0 {
+			return &all[at].Rule
 		}
 		return nil
 	}
 }
 
 // allOf returns the parts of a compound condition.
-func allOf(o *only) []*only {
+func allOf(o *field.Condition) []*field.Condition {
 	if o == nil {
 		return nil
 	}
-	return slices.Concat([]*only{o}, allOf(o.or), allOf(o.and))
+	return slices.Concat([]*field.Condition{o}, allOf(o.Or), allOf(o.And))
 }
 
 // A condition refers to earlier fields of the same body and to values they can have.
@@ -67,28 +68,28 @@ func allOf(o *only) []*only {
 func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		var before []string
-		each(table, func(r *rule, find func(string) *rule, _ bool) {
-			defer func() { before = append(before, r.name) }()
-			for _, o := range allOf(r.only) {
-				for _, name := range o.fields {
+		each(table, func(r *field.Rule, find func(string) *field.Rule, _ bool) {
+			defer func() { before = append(before, r.Name) }()
+			for _, o := range allOf(r.Only) {
+				for _, name := range o.On {
 					look := find
-					if o.in != "" {
+					if o.In != "" {
 						look = finder(&L4FarmDocument)
 					}
 					other := look(name)
 					if other == nil {
-						t.Errorf("%s needs %s, which is no field of this body", r.name, name)
+						t.Errorf("%s needs %s, which is no field of this body", r.Name, name)
 						continue
 					}
-					if o.in == "" && o.early.rejects() && !slices.Contains(before, name) {
-						t.Errorf("%s stands before %s, which it needs", r.name, name)
+					if o.In == "" && o.Missing.Rejects() && !slices.Contains(before, name) {
+						t.Errorf("%s stands before %s, which it needs", r.Name, name)
 					}
-					if o.in != "" && o.values == nil {
-						t.Errorf("%s needs %s of its farm, but names no value", r.name, name)
+					if o.In != "" && o.Values == nil {
+						t.Errorf("%s needs %s of its farm, but names no value", r.Name, name)
 					}
-					for _, v := range o.values {
-						if !slices.Contains(other.values, v) {
-							t.Errorf("%s needs %s %s, which is none of %q", r.name, name, v, other.values)
+					for _, v := range o.Values {
+						if !slices.Contains(other.Values, v) {
+							t.Errorf("%s needs %s %s, which is none of %q", r.Name, name, v, other.Values)
 						}
 					}
 				}
@@ -101,37 +102,37 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 // whole objects back.
 func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
 	none := farm.Service{}
-	for i := range ServiceUpdate.fields {
-		f := &ServiceUpdate.fields[i]
-		if f.only == nil {
+	for i := range ServiceUpdate.Fields {
+		f := &ServiceUpdate.Fields[i]
+		if f.Only == nil {
 			continue
 		}
-		v := ServiceUpdate.Checked("", map[string]Value{f.name: {}})
+		v := ServiceUpdate.Checked("", map[string]field.Value{f.Name: {}})
 		if err := v.Apply(&none); err != nil {
-			t.Errorf("%s null: %v", f.name, err)
+			t.Errorf("%s null: %v", f.Name, err)
 		}
-		v = ServiceUpdate.Checked("", map[string]Value{f.name: sampleOf(&f.rule)})
-		if err := v.Apply(&none); (err != nil) != (f.only.early == refused) {
-			t.Errorf("%s %s alone: %v", f.name, v.Get(f.name), err)
+		v = ServiceUpdate.Checked("", map[string]field.Value{f.Name: sampleOf(&f.Rule)})
+		if err := v.Apply(&none); (err != nil) != (f.Only.Missing == field.Reject) {
+			t.Errorf("%s %s alone: %v", f.Name, v.Get(f.Name), err)
 		}
 		none = farm.Service{}
 	}
 }
 
 // sampleOf returns a value other than the default.
-func sampleOf(r *rule) Value {
-	switch r.kind {
-	case kindBool:
-		return boolValue(!r.initial().truth)
-	case kindNumber:
-		return numberValue(max(r.min, 1) + 1)
-	case kindList:
-		return listValue([]string{"0123456789abcdef"})
+func sampleOf(r *field.Rule) field.Value {
+	switch r.Kind {
+	case field.Bool:
+		return field.BoolValue(!r.Initial().Bool())
+	case field.Number:
+		return field.NumberValue(max(r.Min, 1) + 1)
+	case field.List:
+		return field.ListValue([]string{"0123456789abcdef"})
 	}
-	if r.values != nil {
-		return textValue(r.values[len(r.values)-1])
+	if r.Values != nil {
+		return field.TextValue(r.Values[len(r.Values)-1])
 	}
-	return textValue("/x")
+	return field.TextValue("/x")
 }
 
 func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
@@ -141,7 +142,7 @@ func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
 		"auth_realm": "Only with auth_users or auth_header.", "compression_min": "Only while compression names an encoding.",
 	} {
 		params := ServiceUpdate.Params()
-		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
+		i := slices.IndexFunc(params, func(p field.Param) bool { return p.Name == name })
 		if got := params[i].Description; len(got) <= len(want) || got[len(got)-len(want):] != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -176,33 +177,12 @@ func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
 	}
 }
 
-// chained is an object whose c needs b, which needs a.
-type chained struct{ a, b, c int64 }
-
-// Clearing a field clears dependent fields, also indirectly.
-func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
-	number := func(name string, needs *only, at func(*chained) *int64) field[chained] {
-		return field[chained]{rule: rule{name: name, kind: kindNumber, max: 9, null: true, only: needs},
-			get: func(c *chained) Value { return numberValue(*at(c)) }, set: func(c *chained, v Value) { *at(c) = v.number }}
-	}
-	table := Table[chained]{fields: []field[chained]{
-		number("a", nil, func(c *chained) *int64 { return &c.a }),
-		number("b", with("a"), func(c *chained) *int64 { return &c.b }),
-		number("c", with("b"), func(c *chained) *int64 { return &c.c }),
-	}}
-	c := chained{1, 2, 3}
-	values, err := table.Decode("", map[string]any{"a": nil})
-	if err != nil || values.Apply(&c) != nil || c != (chained{}) {
-		t.Errorf("without a there is %+v (%v)", c, err)
-	}
-}
-
 // Only fields with fate waiting get a warning, not those with fate kept or refused.
 func TestOnlyWhatWaitsIsWarnedOf(t *testing.T) {
 	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
 	s.QueueTimeout = 5
 	var told []string
-	ServiceDocument.idleWarnings(&s, nil, func(field, _ string) { told = append(told, field) })
+	ServiceDocument.IdleWarnings(&s, nil, func(field, _ string) { told = append(told, field) })
 	if !slices.Equal(told, []string{"ttl"}) {
 		t.Errorf("warned of %q", told)
 	}

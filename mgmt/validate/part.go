@@ -5,6 +5,8 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // part locates the settings of one profile in a farm.
@@ -15,67 +17,67 @@ type part[D any] struct {
 }
 
 // secondsIn returns the field of a time that a new farm has.
-func secondsIn[D any](in part[D], name string, h hints, about string, most int64, at func(*D) *farm.Seconds) field[farm.Farm] {
+func secondsIn[D any](in part[D], name string, h field.Hints, about string, most int64, at func(*D) *farm.Seconds) field.Field[farm.Farm] {
 	unset := *at(in.new())
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, about: about, unset: numberValue(int64(unset))},
-		get:  func(f *farm.Farm) Value { return numberValue(int64(*at(in.seen(f)))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = cmp.Or(farm.Seconds(v.number), unset) },
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, About: about, Unset: field.NumberValue(int64(unset))},
+		Get:  func(f *farm.Farm) field.Value { return field.NumberValue(int64(*at(in.seen(f)))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = cmp.Or(farm.Seconds(v.Number()), unset) },
 	}
 }
 
 // boundIn returns the field of a number whose zero value means the default.
-func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h hints, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
-		get:  func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = orZero(N(v.number), unset) },
+func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h field.Hints, about string, least, most int64, unset N, at func(*D) *N) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: least, Max: most, Null: true, About: about, Unset: field.NumberValue(int64(unset))},
+		Get:  func(f *farm.Farm) field.Value { return field.NumberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(N(v.Number()), unset) },
 	}
 }
 
-func truthIn[D any](in part[D], name string, h hints, about string, at func(*D) *bool) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindBool, about: about},
-		get:  func(f *farm.Farm) Value { return boolValue(*at(in.seen(f))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = v.truth },
+func truthIn[D any](in part[D], name string, h field.Hints, about string, at func(*D) *bool) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, About: about},
+		Get:  func(f *farm.Farm) field.Value { return field.BoolValue(*at(in.seen(f))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = v.Bool() },
 	}
 }
 
 // wordIn returns the field of a word that a new farm has.
-func wordIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, at func(*D) *W) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), about: about, unset: textValue(string(*at(in.new())))},
-		get:  func(f *farm.Farm) Value { return textValue(string(*at(in.seen(f)))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = W(v.text) },
+func wordIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W, at func(*D) *W) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), About: about, Unset: field.TextValue(string(*at(in.new())))},
+		Get:  func(f *farm.Farm) field.Value { return field.TextValue(string(*at(in.seen(f)))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = W(v.Text()) },
 	}
 }
 
 // choiceIn returns the field of a word whose zero value means the default.
-func choiceIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
-		get:  func(f *farm.Farm) Value { return textValue(string(cmp.Or(*at(in.seen(f)), unset))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = orZero(W(v.text), unset) },
+func choiceIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), Null: true, Normalize: normalize, About: about, Unset: field.TextValue(string(unset))},
+		Get:  func(f *farm.Farm) field.Value { return field.TextValue(string(cmp.Or(*at(in.seen(f)), unset))) },
+		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(W(v.Text()), unset) },
 	}
 }
 
 // networksIn returns the field of a list of networks.
-func networksIn[D any](in part[D], name string, h hints, about string, at func(*D) *[]netip.Prefix) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
-			must: "an address or network", musts: "a list of addresses and networks", about: about},
-		get: func(f *farm.Farm) Value {
+func networksIn[D any](in part[D], name string, h field.Hints, about string, at func(*D) *[]netip.Prefix) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.List, Words: true, Format: "ip or ip/bits", Null: true, Max: MaxTrusted, MaxLen: 64, Check: format.Network, Canon: format.CanonNetwork,
+			Must: "an address or network", MustList: "a list of addresses and networks", About: about},
+		Get: func(f *farm.Farm) field.Value {
 			var out []string
 			for _, p := range *at(in.seen(f)) {
-				out = append(out, NetworkText(p))
+				out = append(out, format.NetworkText(p))
 			}
-			return listValue(out)
+			return field.ListValue(out)
 		},
-		set: func(f *farm.Farm, v Value) {
+		Set: func(f *farm.Farm, v field.Value) {
 			to := at(in.of(f))
 			*to = nil
-			for _, text := range v.list {
-				if p, err := parseNetwork(text); err == nil {
+			for _, text := range v.List() {
+				if p, err := format.ParseNetwork(text); err == nil {
 					*to = append(*to, p)
 				}
 			}

@@ -9,64 +9,70 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // cookieFields are the fields of cookie insertion. The contract allows changing its values
 // only while it is on, and requires them to be non-blank.
-var cookieFields = []field[farm.Service]{
+var cookieFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "cookieinsert", hints: basic(atCookie, "Insert a cookie"), kind: kindBool, about: "Insert a cookie that keeps clients on their backend; has no effect with persistence."},
-		get:  func(s *farm.Service) Value { return boolValue(s.Cookie != nil) },
-		set: func(s *farm.Service, v Value) {
+		Rule: field.Rule{Name: "cookieinsert", Hints: field.Basic(field.AtCookie, "Insert a cookie"), Kind: field.Bool, About: "Insert a cookie that keeps clients on their backend; has no effect with persistence."},
+		Get:  func(s *farm.Service) field.Value { return field.BoolValue(s.Cookie != nil) },
+		Set: func(s *farm.Service, v field.Value) {
 			switch {
-			case !v.truth:
+			case !v.Bool():
 				s.Cookie = nil
 			case s.Cookie == nil:
 				s.Cookie = farm.DefaultCookie()
 			}
 		},
 	},
-	cookieText("cookiename", advanced(atCookie, "Cookie name"), "a token (letters, digits and !#$%&'*+.^_`|~-)", "Name of the cookie.", checkToken, func(c *farm.CookieInsert) *string { return &c.Name }),
-	cookieText("cookiedomain", advanced(atCookie, "Cookie domain"), "a domain name", "Domain of the cookie; defaults to the requested host.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
-	cookieText("cookiepath", advanced(atCookie, "Cookie path"), "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
+	cookieText("cookiename", field.Advanced(field.AtCookie, "Cookie name"), "a token (letters, digits and !#$%&'*+.^_`|~-)", "Name of the cookie.", checkToken, func(c *farm.CookieInsert) *string { return &c.Name }),
+	cookieText("cookiedomain", field.Advanced(field.AtCookie, "Cookie domain"), "a domain name", "Domain of the cookie; defaults to the requested host.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
+	cookieText("cookiepath", field.Advanced(field.AtCookie, "Cookie path"), "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
 	{
-		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, only: with("cookieinsert"), about: "Lifetime of the cookie, in seconds; 0 makes it a session cookie."},
-		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
-		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "cookiettl", Hints: field.Basic(field.AtCookie, "Cookie lifetime").In(field.Seconds), Kind: field.Number, Min: 0, Max: format.MaxTTL, Only: field.With("cookieinsert"), About: "Lifetime of the cookie, in seconds; 0 makes it a session cookie."},
+		Get:  func(s *farm.Service) field.Value { return field.NumberValue(int64(cookieOf(s).TTL)) },
+		Set:  func(s *farm.Service, v field.Value) { s.Cookie.TTL = farm.Seconds(v.Number()) },
 	},
 	{
-		rule: rule{name: "cookiesamesite", hints: advanced(atCookie, "SameSite"), kind: kindText, values: texts(farm.SameSites()),
-			unset: textValue(string(farm.SameSiteLax)), only: with("cookieinsert"),
-			about: "Whether browsers send the cookie with requests from other sites: with links only (lax), with all (none, which implies Secure) or never (strict); off omits the SameSite attribute."},
-		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(cookieOf(s).SameSite, farm.SameSiteLax))) },
-		set: func(s *farm.Service, v Value) { s.Cookie.SameSite = orZero(farm.SameSite(v.text), farm.SameSiteLax) },
+		Rule: field.Rule{Name: "cookiesamesite", Hints: field.Advanced(field.AtCookie, "SameSite"), Kind: field.Text, Values: field.Texts(farm.SameSites()),
+			Unset: field.TextValue(string(farm.SameSiteLax)), Only: field.With("cookieinsert"),
+			About: "Whether browsers send the cookie with requests from other sites: with links only (lax), with all (none, which implies Secure) or never (strict); off omits the SameSite attribute."},
+		Get: func(s *farm.Service) field.Value {
+			return field.TextValue(string(cmp.Or(cookieOf(s).SameSite, farm.SameSiteLax)))
+		},
+		Set: func(s *farm.Service, v field.Value) {
+			s.Cookie.SameSite = field.OrZero(farm.SameSite(v.Text()), farm.SameSiteLax)
+		},
 	},
 }
 
 // cookieText returns a text field. Blank and null are rejected (contract); turning
 // insertion off and on restores the defaults.
-func cookieText(name string, h hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
+func cookieText(name string, h field.Hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field.Field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
-	return field[farm.Service]{
-		rule: rule{name: name, hints: h, bare: unsetOf(unset), kind: kindText, maxLen: 255, check: check, must: must, about: about, unset: textValue(unset), only: with("cookieinsert")},
-		get:  func(s *farm.Service) Value { return textValue(*at(cookieOf(s))) },
-		set:  func(s *farm.Service, v Value) { *at(s.Cookie) = cmp.Or(v.text, unset) },
+	return field.Field[farm.Service]{
+		Rule: field.Rule{Name: name, Hints: h, IfUnset: unsetOf(unset), Kind: field.Text, MaxLen: 255, Check: check, Must: must, About: about, Unset: field.TextValue(unset), Only: field.With("cookieinsert")},
+		Get:  func(s *farm.Service) field.Value { return field.TextValue(*at(cookieOf(s))) },
+		Set:  func(s *farm.Service, v field.Value) { *at(s.Cookie) = cmp.Or(v.Text(), unset) },
 	}
 }
 
 // unsetOf returns how responses show a default; an empty one is omitted.
-func unsetOf(unset string) bare {
+func unsetOf(unset string) field.Unset {
 	if unset == "" {
-		return leftOut
+		return field.Omit
 	}
-	return asDefault
+	return field.ShowDefault
 }
 
 // cookieOf returns the settings to read; without insertion, the initial ones.
 func cookieOf(s *farm.Service) *farm.CookieInsert { return cmp.Or(s.Cookie, farm.DefaultCookie()) }
 
 func checkToken(s string) string {
-	if !tokenPattern.MatchString(s) {
+	if !format.Token.MatchString(s) {
 		return "it holds another character"
 	}
 	return ""
@@ -75,7 +81,7 @@ func checkToken(s string) string {
 // checkDomain accepts the value of a Domain attribute (RFC 6265 §5.2.3).
 func checkDomain(s string) string {
 	bare := strings.TrimPrefix(s, ".")
-	if _, err := netip.ParseAddr(bare); err == nil || checkHost(bare) != "" {
+	if _, err := netip.ParseAddr(bare); err == nil || format.Host(bare) != "" {
 		return "it is no domain name"
 	}
 	return ""
@@ -86,7 +92,7 @@ func checkCookiePath(s string) string {
 	switch {
 	case s[0] != '/':
 		return "it starts with something else"
-	case strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ';' || r > 0x7e }) >= 0:
+	case strings.IndexFunc(s, func(r rune) bool { return format.IsControl(r) || r == ';' || r > 0x7e }) >= 0:
 		return "it holds a semicolon, a control character or one beyond ASCII"
 	}
 	return ""
@@ -101,34 +107,34 @@ const (
 
 // backendSessions are the static sessions of a backend. They are a field in documents; the
 // API has separate operations for them.
-var backendSessions = field[farm.Backend]{
-	rule: rule{name: "sessions", hints: advanced(atPersistence, "Static sessions"), kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
-		musts: "a list of texts", about: "Static sessions: addresses or values (cookie, header, parameter, user) of clients that are always sent to this backend. Only with persistence."},
-	get: func(b *farm.Backend) Value { return listValue(b.Sessions) },
-	set: func(b *farm.Backend, v Value) { b.Sessions = v.list },
+var backendSessions = field.Field[farm.Backend]{
+	Rule: field.Rule{Name: "sessions", Hints: field.Advanced(field.AtPersistence, "Static sessions"), Kind: field.List, Max: MaxStatic, MaxLen: MaxSession, Check: format.Printable, Must: "a text without control characters",
+		MustList: "a list of texts", About: "Static sessions: addresses or values (cookie, header, parameter, user) of clients that are always sent to this backend. Only with persistence."},
+	Get: func(b *farm.Backend) field.Value { return field.ListValue(b.Sessions) },
+	Set: func(b *farm.Backend, v field.Value) { b.Sessions = v.List() },
 }
 
 // StaticSession converts a static session of a service into the engine's form.
 func StaticSession(s *farm.Service, identification any) (string, error) {
 	if s.Persistence == farm.PersistNone {
-		return "", &Error{"", "session", "session: the service keeps no sessions; set persistence first"}
+		return "", &field.Error{Path: "", Field: "session", Message: "session: the service keeps no sessions; set persistence first"}
 	}
 	text, ok := identification.(string)
 	if !ok || text == "" {
-		return "", &Error{"", "session", "session must be a text of at least one character"}
+		return "", &field.Error{Path: "", Field: "session", Message: "session must be a text of at least one character"}
 	}
-	r := backendSessions.rule
-	r.name, r.kind = "session", kindText
+	r := backendSessions.Rule
+	r.Name, r.Kind = "session", field.Text
 	if s.Persistence != farm.PersistIP {
-		r.maxLen = max(len(text), r.maxLen) // its key is shorter
+		r.MaxLen = max(len(text), r.MaxLen) // its key is shorter
 	}
-	if err := r.verifyText("", text); err != nil {
+	if err := r.VerifyText("", text); err != nil {
 		return "", err
 	}
 	if s.Persistence == farm.PersistIP {
 		addr, err := netip.ParseAddr(text)
 		if err != nil {
-			return "", &Error{"", "session", fmt.Sprintf("session must be the address of a client with persistence IP, got %s", show(text))}
+			return "", &field.Error{Path: "", Field: "session", Message: fmt.Sprintf("session must be the address of a client with persistence IP, got %s", field.Show(text))}
 		}
 		return addr.Unmap().String(), nil
 	}
@@ -137,26 +143,26 @@ func StaticSession(s *farm.Service, identification any) (string, error) {
 
 // checkStatics checks static sessions: persistence is on, their form is valid, and each has
 // one backend.
-func checkStatics(f *farm.Farm, s *farm.Service) *Error {
+func checkStatics(f *farm.Farm, s *farm.Service) *field.Error {
 	first := map[string]int{}
 	for i := range s.Backends {
 		at := BackendPath(f.Name, s.Name, i)
 		for _, text := range s.Backends[i].Sessions {
 			found, err := StaticSession(s, text)
 			if err != nil {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %v", err)}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %v", err)}
 			}
 			if found != text {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(text), show(found))}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: write %s as %s", field.Show(text), field.Show(found))}
 			}
 			if j, known := first[text]; known {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(text), j)}
+				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %s is with backend %d already", field.Show(text), j)}
 			}
 			first[text] = i
 		}
 	}
 	if len(first) > MaxStatic {
-		return &Error{ServicePath(f.Name, s.Name), "sessions", fmt.Sprintf("sessions: a service has at most %d static ones, got %d", MaxStatic, len(first))}
+		return &field.Error{Path: ServicePath(f.Name, s.Name), Field: "sessions", Message: fmt.Sprintf("sessions: a service has at most %d static ones, got %d", MaxStatic, len(first))}
 	}
 	return nil
 }
@@ -170,7 +176,7 @@ func cutSessionsWarning(sessions []string) string {
 	for _, text := range sessions {
 		if len(text) == MaxSession && !endOfKey.MatchString(text) {
 			return fmt.Sprintf("sessions: %s has %d bytes, so it may be the beginning of a longer value, which no longer"+
-				" matches; if it is, delete the session and create it with the whole value", show(text), MaxSession)
+				" matches; if it is, delete the session and create it with the whole value", field.Show(text), MaxSession)
 		}
 	}
 	return ""

@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // documented is the test's view of a table: its fields and its validation.
 type documented struct {
-	fields []validate.Param
+	fields []field.Param
 	refuse func(name string, v any) string
 }
 
-func bodyOf[T any](t *validate.Table[T]) documented {
+func bodyOf[T any](t *field.Table[T]) documented {
 	return documented{fields: t.Params(), refuse: func(name string, v any) string {
 		_, broken := t.DecodeAll("", map[string]any{name: v})
 		for _, err := range broken {
@@ -88,7 +89,7 @@ func TestEveryFieldHasAPlainFormWithAnExampleItsRuleTakes(t *testing.T) {
 }
 
 // outside returns values just beyond the bounds of a field.
-func outside(f validate.Plain) (out []any) {
+func outside(f field.Plain) (out []any) {
 	if f.Min != nil {
 		out = append(out, *f.Min-1)
 	}

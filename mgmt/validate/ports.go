@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // maxPorts is the maximum length of a text of virtual ports.
@@ -56,22 +57,22 @@ func parsePortRange(item string) (farm.PortRange, error) {
 	case err != nil:
 		return farm.PortRange{}, err
 	case last < first:
-		return farm.PortRange{}, fmt.Errorf("the range %s ends before it begins", show(item))
+		return farm.PortRange{}, fmt.Errorf("the range %s ends before it begins", field.Show(item))
 	}
 	return farm.PortRange{First: first, Last: last}, nil
 }
 
 func parsePort(digits string) (uint16, error) {
-	n, ok := parseDigits(digits)
+	n, ok := field.ParseDigits(digits)
 	switch {
 	case digits == "":
 		return 0, fmt.Errorf("a port is missing")
 	case digits == "*":
 		return 0, fmt.Errorf("* means all ports and stands alone")
 	case !ok && strings.Contains(digits, "-"):
-		return 0, fmt.Errorf("%s is no port; a range is written as 8000:8010", show(digits))
+		return 0, fmt.Errorf("%s is no port; a range is written as 8000:8010", field.Show(digits))
 	case !ok:
-		return 0, fmt.Errorf("%s is no port", show(digits))
+		return 0, fmt.Errorf("%s is no port", field.Show(digits))
 	case n < 1 || n > 65535:
 		return 0, fmt.Errorf("port %d is not from 1 to 65535", n)
 	}
@@ -79,17 +80,17 @@ func parsePort(digits string) (uint16, error) {
 }
 
 // portsValue returns the virtual port of a farm; a single port is a number.
-func portsValue(f *farm.Farm) Value {
+func portsValue(f *farm.Farm) field.Value {
 	if ports := f.VPorts(); len(ports) == 1 && ports[0].Count() == 1 {
-		return numberValue(int64(ports[0].First))
+		return field.NumberValue(int64(ports[0].First))
 	}
-	return textValue(f.PortsText())
+	return field.TextValue(f.PortsText())
 }
 
 // vportRule is the rule of virtual ports. They are a text; if a number is sent, the bounds
 // of ports apply.
-var vportRule = rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindText, min: 1, max: 65535, maxLen: maxPorts, check: checkPorts, canon: canonPorts,
-	format: "port, ports and ranges as 80,443,8000:8010, or *", must: "a port from 1 to 65535, a list of ports and ranges as 80,443,8000:8010, or * for all"}
+var vportRule = field.Rule{Name: "vport", Hints: field.Basic(field.AtAddress, "Virtual port").Costs(field.CostRestart), Kind: field.Text, Min: 1, Max: 65535, MaxLen: maxPorts, Check: checkPorts, Canon: canonPorts,
+	Format: "port, ports and ranges as 80,443,8000:8010, or *", Must: "a port from 1 to 65535, a list of ports and ranges as 80,443,8000:8010, or * for all"}
 
 func checkPorts(s string) string {
 	if _, err := ParsePorts(s); err != nil {
@@ -107,16 +108,16 @@ func canonPorts(s string) string {
 }
 
 // setOnePort sets the virtual port of a farm that has a single one.
-func setOnePort(f *farm.Farm, v Value) {
-	if n, ok := ParseNumber(v.text); ok {
+func setOnePort(f *farm.Farm, v field.Value) {
+	if n, ok := field.ParseNumber(v.Text()); ok {
 		f.VPort = uint16(n)
 	}
 }
 
 // onePortProblem explains why a farm that has a single port cannot have the ports, or returns "".
-func onePortProblem(sent Values[farm.Farm], profile farm.Profile) string {
-	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
+func onePortProblem(sent field.Values[farm.Farm], profile farm.Profile) string {
+	if _, ok := field.ParseNumber(sent.Get("vport").Text()); ok {
 		return ""
 	}
-	return fmt.Sprintf("must be one port with profile %s, got %s", profile, show(sent.Get("vport").Text()))
+	return fmt.Sprintf("must be one port with profile %s, got %s", profile, field.Show(sent.Get("vport").Text()))
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Profile holds the rules for farms of one profile. A new profile is a type in a file of
@@ -24,13 +25,13 @@ type Profile interface {
 	// begin sets the initial settings of a new farm of the named profile, which may be https.
 	// setPorts sets its virtual ports, and portsProblem explains why these are invalid.
 	begin(f *farm.Farm, named farm.Profile)
-	setPorts(*farm.Farm, Value)
-	portsProblem(sent Values[farm.Farm]) string
+	setPorts(*farm.Farm, field.Value)
+	portsProblem(sent field.Values[farm.Farm]) string
 	// oneVersion explains why backends must have the VIP's IP version, and how to lift that
 	// restriction. It applies if farm.MixesVersions does not hold.
 	oneVersion(*farm.Farm) string
 	// check checks a farm with all its parts.
-	check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool
+	check(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) bool
 	// Warnings: about the farm itself, its group at a position, and a backend of a group.
 	farmWarnings(f *farm.Farm, add warn)
 	groupWarnings(f *farm.Farm, position int, add warn)
@@ -39,7 +40,7 @@ type Profile interface {
 }
 
 // Bodies holds the fields of an object for creation, change and documents.
-type Bodies[T any] struct{ Create, Update, Document *Table[T] }
+type Bodies[T any] struct{ Create, Update, Document *field.Table[T] }
 
 // warn adds a warning about a field; an empty text is ignored.
 type warn func(field, text string)

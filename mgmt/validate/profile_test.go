@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // profileWords lists the names of profiles in bodies.
@@ -62,12 +63,12 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 		if validate.ProfileNamed(p.Name()) != p {
 			t.Errorf("%s: its name leads to another profile", p.Name())
 		}
-		for _, table := range []*validate.Table[farm.Farm]{p.Farm().Create, p.Farm().Update, p.Farm().Document} {
+		for _, table := range []*field.Table[farm.Farm]{p.Farm().Create, p.Farm().Update, p.Farm().Document} {
 			if len(table.Names()) == 0 {
 				t.Errorf("%s: a body without fields", p.Name())
 			}
 		}
-		for _, table := range []*validate.Table[farm.Backend]{p.Backend().Create, p.Backend().Update, p.Backend().Document} {
+		for _, table := range []*field.Table[farm.Backend]{p.Backend().Create, p.Backend().Update, p.Backend().Document} {
 			if len(table.Names()) == 0 {
 				t.Errorf("%s: a body of a backend without fields", p.Name())
 			}

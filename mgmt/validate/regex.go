@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Limits of a compiled regex, counted as in the engine (l7/route). Without them, a short
@@ -44,7 +45,7 @@ func unhidden(s string) string { return strings.ReplaceAll(s, probe.Hidden, "hid
 
 // compilePattern returns the number of groups of a regex, or the problem.
 func compilePattern(s string) (groups int, problem string) {
-	if i := strings.IndexFunc(s, isControl); i >= 0 {
+	if i := strings.IndexFunc(s, format.IsControl); i >= 0 {
 		return 0, "it holds a control character"
 	}
 	if strings.Contains(s, "(?#") {

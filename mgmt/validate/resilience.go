@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Limits of overload and failure handling of a service.
@@ -32,50 +33,50 @@ const (
 var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, slowStartFields)
 
 // queueFields define what happens to exchanges when all backends are full.
-var queueFields = []field[farm.Service]{
+var queueFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "queue", hints: basic(atQueue, "Queue length"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
-			about: "Maximum number of requests queued while all usable backends are at their connection_limit; with 0 they get a 503 immediately. Each backend has another queue of this length for clients whose session or cookie names it."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.Queue)) },
-		set: func(s *farm.Service, v Value) { s.Queue = uint16(v.number) },
+		Rule: field.Rule{Name: "queue", Hints: field.Basic(field.AtQueue, "Queue length"), Kind: field.Number, Min: 0, Max: MaxQueue, Null: true,
+			About: "Maximum number of requests queued while all usable backends are at their connection_limit; with 0 they get a 503 immediately. Each backend has another queue of this length for clients whose session or cookie names it."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.Queue)) },
+		Set: func(s *farm.Service, v field.Value) { s.Queue = uint16(v.Number()) },
 	},
 	{
-		rule: rule{name: "queue_timeout", hints: basic(atQueue, "Max. wait").in(inSeconds), kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
-			only: with("queue"), acts: numberValue(int64(farm.DefaultQueueTimeout)), about: "Maximum time a request waits in the queue, in seconds."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.QueueTimeout)) },
-		set: func(s *farm.Service, v Value) { s.QueueTimeout = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "queue_timeout", Hints: field.Basic(field.AtQueue, "Max. wait").In(field.Seconds), Kind: field.Number, Min: 1, Max: MaxQueueTimeout, Null: true,
+			Only: field.With("queue"), Default: field.NumberValue(int64(farm.DefaultQueueTimeout)), About: "Maximum time a request waits in the queue, in seconds."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.QueueTimeout)) },
+		Set: func(s *farm.Service, v field.Value) { s.QueueTimeout = farm.Seconds(v.Number()) },
 	},
 }
 
 // retryFields select which failed attempts are retried on another backend.
-var retryFields = []field[farm.Service]{
+var retryFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "retry_on", hints: basic(atRetries, "Retry on"), kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
-			format: "condition", must: "one of " + strings.Join(texts(farm.RetryConditions()), ", "), musts: "a list of " + strings.Join(texts(farm.RetryConditions()), ", "),
-			about: "Failures retried on another backend: reset and timeout before the first response byte, or response statuses. Failed connects are always retried."},
-		get: func(s *farm.Service) Value { return listValue(texts(s.RetryOn)) },
-		set: func(s *farm.Service, v Value) {
+		Rule: field.Rule{Name: "retry_on", Hints: field.Basic(field.AtRetries, "Retry on"), Kind: field.List, Words: true, Null: true, Max: int64(len(farm.RetryConditions())), MaxLen: 16, Check: checkRetryCondition,
+			Format: "condition", Must: "one of " + strings.Join(field.Texts(farm.RetryConditions()), ", "), MustList: "a list of " + strings.Join(field.Texts(farm.RetryConditions()), ", "),
+			About: "Failures retried on another backend: reset and timeout before the first response byte, or response statuses. Failed connects are always retried."},
+		Get: func(s *farm.Service) field.Value { return field.ListValue(field.Texts(s.RetryOn)) },
+		Set: func(s *farm.Service, v field.Value) {
 			s.RetryOn = nil
-			for _, item := range v.list {
+			for _, item := range v.List() {
 				s.RetryOn = append(s.RetryOn, farm.RetryCondition(item))
 			}
 		},
 	},
-	retryNumber("retries", advanced(atRetries, "Retries"), MaxRetries, farm.DefaultRetries, "Maximum number of retries per request.", func(s *farm.Service) *uint8 { return &s.Retries }),
-	retryNumber("retry_budget", advanced(atRetries, "Retry budget").in(inPercent), 100, farm.DefaultRetryBudget, "Maximum percentage of requests that are retried; ten retries per ten seconds and event loop are always allowed.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
+	retryNumber("retries", field.Advanced(field.AtRetries, "Retries"), MaxRetries, farm.DefaultRetries, "Maximum number of retries per request.", func(s *farm.Service) *uint8 { return &s.Retries }),
+	retryNumber("retry_budget", field.Advanced(field.AtRetries, "Retry budget").In(field.Percent), 100, farm.DefaultRetryBudget, "Maximum percentage of requests that are retried; ten retries per ten seconds and event loop are always allowed.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
 	{
-		rule: rule{name: "retry_unsafe", hints: advanced(atRetries, "Retry unsafe methods"), kind: kindBool, only: with("retry_on").resting(), about: "Also retry non-idempotent requests (POST, PATCH) after a reset or by status."},
-		get:  func(s *farm.Service) Value { return boolValue(s.RetryUnsafe) },
-		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth },
+		Rule: field.Rule{Name: "retry_unsafe", Hints: field.Advanced(field.AtRetries, "Retry unsafe methods"), Kind: field.Bool, Only: field.With("retry_on").AllowDefault(), About: "Also retry non-idempotent requests (POST, PATCH) after a reset or by status."},
+		Get:  func(s *farm.Service) field.Value { return field.BoolValue(s.RetryUnsafe) },
+		Set:  func(s *farm.Service, v field.Value) { s.RetryUnsafe = v.Bool() },
 	},
 }
 
 // retryNumber returns the field of a number for which 0 means the default.
-func retryNumber(name string, h hints, most, acts int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
-	return field[farm.Service]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("retry_on"), acts: numberValue(acts), about: about},
-		get:  func(s *farm.Service) Value { return numberValue(int64(*at(s))) },
-		set:  func(s *farm.Service, v Value) { *at(s) = uint8(v.number) },
+func retryNumber(name string, h field.Hints, most, acts int64, about string, at func(*farm.Service) *uint8) field.Field[farm.Service] {
+	return field.Field[farm.Service]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, Only: field.With("retry_on"), Default: field.NumberValue(acts), About: about},
+		Get:  func(s *farm.Service) field.Value { return field.NumberValue(int64(*at(s))) },
+		Set:  func(s *farm.Service, v field.Value) { *at(s) = uint8(v.Number()) },
 	}
 }
 
@@ -87,50 +88,50 @@ func checkRetryCondition(s string) string {
 }
 
 // outlierFields define the ejection of failing or slow backends.
-var outlierFields = []field[farm.Service]{
+var outlierFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Consecutive failures"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
-			about: "Number of consecutive 5xx responses (except 501 and 505), resets and timeouts after which a backend is temporarily ejected; 0 disables the check."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
-		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
+		Rule: field.Rule{Name: "outlier_errors", Hints: field.Basic(field.AtOutlier, "Consecutive failures"), Kind: field.Number, Min: 0, Max: MaxOutlierErrors, Null: true,
+			About: "Number of consecutive 5xx responses (except 501 and 505), resets and timeouts after which a backend is temporarily ejected; 0 disables the check."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.OutlierErrors)) },
+		Set: func(s *farm.Service, v field.Value) { s.OutlierErrors = uint8(v.Number()) },
 	},
 	{
-		rule: rule{name: "outlier_rate", hints: basic(atOutlier, "Failure rate (%)").in(inPercent), kind: kindNumber, min: 0, max: 99, null: true,
-			about: "Eject a backend if more than this percentage of its requests in outlier_window fail while another backend stays below it; 0 disables the check."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierRate)) },
-		set: func(s *farm.Service, v Value) { s.OutlierRate = uint8(v.number) },
+		Rule: field.Rule{Name: "outlier_rate", Hints: field.Basic(field.AtOutlier, "Failure rate (%)").In(field.Percent), Kind: field.Number, Min: 0, Max: 99, Null: true,
+			About: "Eject a backend if more than this percentage of its requests in outlier_window fail while another backend stays below it; 0 disables the check."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.OutlierRate)) },
+		Set: func(s *farm.Service, v field.Value) { s.OutlierRate = uint8(v.Number()) },
 	},
 	{
-		rule: rule{name: "outlier_slow", hints: basic(atOutlier, "Slower than the others (×)"), kind: kindNumber, min: 0, max: MaxOutlierSlow, null: true,
-			about: "Eject a backend if its median response time in outlier_window exceeds that of the others by more than this factor and by at least 10 ms; 0 disables the check."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierSlow)) },
-		set: func(s *farm.Service, v Value) { s.OutlierSlow = uint8(v.number) },
+		Rule: field.Rule{Name: "outlier_slow", Hints: field.Basic(field.AtOutlier, "Slower than the others (×)"), Kind: field.Number, Min: 0, Max: MaxOutlierSlow, Null: true,
+			About: "Eject a backend if its median response time in outlier_window exceeds that of the others by more than this factor and by at least 10 ms; 0 disables the check."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.OutlierSlow)) },
+		Set: func(s *farm.Service, v field.Value) { s.OutlierSlow = uint8(v.Number()) },
 	},
-	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", advanced(atOutlier, "Evaluation window").in(inSeconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Time window evaluated by outlier_rate and outlier_slow, in seconds.",
+	field.OnlyIf(field.With("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", field.Advanced(field.AtOutlier, "Evaluation window").In(field.Seconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Time window evaluated by outlier_rate and outlier_slow, in seconds.",
 		func(s *farm.Service) int64 { return int64(s.OutlierWindow) }, func(s *farm.Service, n int64) { s.OutlierWindow = farm.Seconds(n) })),
-	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", advanced(atOutlier, "Min. requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Minimum number of requests in outlier_window before outlier_rate and outlier_slow apply to a backend.",
+	field.OnlyIf(field.With("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", field.Advanced(field.AtOutlier, "Min. requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Minimum number of requests in outlier_window before outlier_rate and outlier_slow apply to a backend.",
 		func(s *farm.Service) int64 { return int64(s.OutlierRequests) }, func(s *farm.Service, n int64) { s.OutlierRequests = uint16(n) })),
-	outlierNumber("outlier_time", advanced(atOutlier, "Ejection time").in(inSeconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Duration of the first ejection, in seconds; repeated ejections last up to ten times as long.",
+	outlierNumber("outlier_time", field.Advanced(field.AtOutlier, "Ejection time").In(field.Seconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Duration of the first ejection, in seconds; repeated ejections last up to ten times as long.",
 		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
-	outlierNumber("outlier_percent", advanced(atOutlier, "Max. ejected (%)").in(inPercent), 100, farm.DefaultOutlierPercent, "Maximum percentage of backends ejected at the same time; at least one usable backend always remains.",
+	outlierNumber("outlier_percent", field.Advanced(field.AtOutlier, "Max. ejected (%)").In(field.Percent), 100, farm.DefaultOutlierPercent, "Maximum percentage of backends ejected at the same time; at least one usable backend always remains.",
 		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
 }
 
 // outlierNumber returns the field of a number for which 0 means the default.
-func outlierNumber(name string, h hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
-	return field[farm.Service]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors", "outlier_rate", "outlier_slow"), acts: numberValue(acts), about: about},
-		get:  func(s *farm.Service) Value { return numberValue(get(s)) },
-		set:  func(s *farm.Service, v Value) { set(s, v.number) },
+func outlierNumber(name string, h field.Hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field.Field[farm.Service] {
+	return field.Field[farm.Service]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, Only: field.With("outlier_errors", "outlier_rate", "outlier_slow"), Default: field.NumberValue(acts), About: about},
+		Get:  func(s *farm.Service) field.Value { return field.NumberValue(get(s)) },
+		Set:  func(s *farm.Service, v field.Value) { set(s, v.Number()) },
 	}
 }
 
 // slowStartFields define the slow start of backends.
-var slowStartFields = []field[farm.Service]{
+var slowStartFields = []field.Field[farm.Service]{
 	{
-		rule: rule{name: "slowstart", hints: advanced(atBalancing, "Slow start").in(inSeconds), kind: kindNumber, min: 0, max: MaxSlowStart, null: true,
-			about: "Ramp-up time in seconds from a tenth of the weight to full weight after a backend comes up, is added or leaves maintenance; 0 disables it. Not used by CONSISTENT_HASH."},
-		get: func(s *farm.Service) Value { return numberValue(int64(s.SlowStart)) },
-		set: func(s *farm.Service, v Value) { s.SlowStart = farm.Seconds(v.number) },
+		Rule: field.Rule{Name: "slowstart", Hints: field.Advanced(field.AtBalancing, "Slow start").In(field.Seconds), Kind: field.Number, Min: 0, Max: MaxSlowStart, Null: true,
+			About: "Ramp-up time in seconds from a tenth of the weight to full weight after a backend comes up, is added or leaves maintenance; 0 disables it. Not used by CONSISTENT_HASH."},
+		Get: func(s *farm.Service) field.Value { return field.NumberValue(int64(s.SlowStart)) },
+		Set: func(s *farm.Service, v field.Value) { s.SlowStart = farm.Seconds(v.Number()) },
 	},
 }

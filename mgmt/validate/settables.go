@@ -1,22 +1,26 @@
 package validate
 
-func init() { objects = settables }
+import (
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
+)
+
+func init() { suggest.Objects = settables }
 
 // settables lists the objects of a configuration, the most common first.
-func settables() []settable {
-	out := []settable{
-		{"services of http farms", "service", ServiceDocument.Names(), ServiceUpdate.Names()},
-		{"backends", "backend", BackendDocument.Names(), BackendUpdate.Names()},
+func settables() []suggest.Object {
+	out := []suggest.Object{
+		{Plural: "services of http farms", Command: "service", Fields: ServiceDocument.Names(), Settings: ServiceUpdate.Names()},
+		{Plural: "backends", Command: "backend", Fields: BackendDocument.Names(), Settings: BackendUpdate.Names()},
 	}
 	for _, p := range Profiles() {
 		name := string(p.Name())
-		out = append(out, settable{name + " farms", "farm", p.Farm().Document.Names(), p.Farm().Update.Names()})
+		out = append(out, suggest.Object{Plural: name + " farms", Command: "farm", Fields: p.Farm().Document.Names(), Settings: p.Farm().Update.Names()})
 	}
 	for _, p := range Profiles() {
 		name := string(p.Name())
-		out = append(out, settable{"backends of " + name + " farms", "backend", p.Backend().Document.Names(), p.Backend().Update.Names()})
+		out = append(out, suggest.Object{Plural: "backends of " + name + " farms", Command: "backend", Fields: p.Backend().Document.Names(), Settings: p.Backend().Update.Names()})
 	}
 	return append(out,
-		settable{"services of gslb farms", "service", DNSServiceDocument.Names(), DNSServiceUpdate.Names()},
-		settable{"health checks", "check", CheckDocument.Names(), CheckUpdate.Names()})
+		suggest.Object{Plural: "services of gslb farms", Command: "service", Fields: DNSServiceDocument.Names(), Settings: DNSServiceUpdate.Names()},
+		suggest.Object{Plural: "health checks", Command: "check", Fields: CheckDocument.Names(), Settings: CheckUpdate.Names()})
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // change decodes a body and applies it to an object.
-func change[T any](t *testing.T, table *validate.Table[T], to *T, text string) (validate.Values[T], error) {
+func change[T any](t *testing.T, table *field.Table[T], to *T, text string) (field.Values[T], error) {
 	t.Helper()
 	values, err := table.Decode("", body(t, text))
 	if err != nil {
@@ -22,7 +23,7 @@ func change[T any](t *testing.T, table *validate.Table[T], to *T, text string) (
 }
 
 // sent returns one value of a response's params as JSON.
-func sent[T any](v validate.Values[T], name string) string {
+func sent[T any](v field.Values[T], name string) string {
 	b, _ := json.Marshal(v.Sent()[name])
 	return string(b)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
@@ -130,7 +131,7 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 			t.Errorf("%s of %s: %s, warned %q; want %s, %q", c.body, c.was, got, says, c.now, c.says)
 		}
 	}
-	if says := validate.FollowVersions(validate.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {
+	if says := validate.FollowVersions(field.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {
 		t.Errorf("an http farm: %q", says)
 	}
 }

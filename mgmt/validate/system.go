@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Section is one part of the machine settings, an object of its own in documents, the API
@@ -13,7 +15,7 @@ import (
 type Section struct {
 	// Name is its name in all interfaces, e.g. "dns".
 	Name, Title string
-	Table       Table[farm.System]
+	Table       field.Table[farm.System]
 	// Items marks a section of lists whose items have operations and commands of their own.
 	// Only documents change it as a whole.
 	Items bool
@@ -22,61 +24,61 @@ type Section struct {
 // Sections lists all sections in document order. A new setting needs a member of
 // farm.System and a field here.
 var Sections = []Section{
-	{Name: "dns", Title: "Name servers of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
+	{Name: "dns", Title: "Name servers of the machine", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		nameServer("primary", "Primary", "Address of the primary name server.", func(s *farm.System) *netip.Addr { return &s.DNS.Primary }),
 		nameServer("secondary", "Secondary", "Address of the secondary name server, used if the primary does not respond.", func(s *farm.System) *netip.Addr { return &s.DNS.Secondary }),
 	}}},
-	{Name: "ntp", Title: "Time of the machine", Table: Table[farm.System]{fields: []field[farm.System]{{
-		rule: rule{name: "server", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
-			about: "Address or host name of the time server; empty keeps the machine's setting."},
-		get: func(s *farm.System) Value { return textValue(s.NTP.Server) },
-		set: func(s *farm.System, v Value) { s.NTP.Server = v.text },
+	{Name: "ntp", Title: "Time of the machine", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{{
+		Rule: field.Rule{Name: "server", Hints: field.Basic(field.AtSystem, "Server"), Kind: field.Text, Blank: true, Null: true, MaxLen: 253, Check: format.Host, Format: "ip or host name", Must: "an address or a host name",
+			About: "Address or host name of the time server; empty keeps the machine's setting."},
+		Get: func(s *farm.System) field.Value { return field.TextValue(s.NTP.Server) },
+		Set: func(s *farm.System, v field.Value) { s.NTP.Server = v.Text() },
 	}}}},
-	{Name: "ssh", Title: "Secure shell of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
+	{Name: "ssh", Title: "Secure shell of the machine", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		{
-			rule: rule{name: "listen", hints: basic(atSystem, "Addresses"), kind: kindList, words: true, null: true, max: farm.MaxSSHAddresses, maxLen: 64, check: checkListen, canon: canonListen,
-				format: "ip or *", must: "an address of this machine or *", musts: "a list of addresses of this machine, or *",
-				about: "Local listen addresses of sshd, * for all; none keeps the machine's setting."},
-			get: func(s *farm.System) Value { return listValue(listenTexts(s.SSH.Listen)) },
-			set: func(s *farm.System, v Value) { s.SSH.Listen = parseListen(v.list) },
+			Rule: field.Rule{Name: "listen", Hints: field.Basic(field.AtSystem, "Addresses"), Kind: field.List, Words: true, Null: true, Max: farm.MaxSSHAddresses, MaxLen: 64, Check: checkListen, Canon: canonListen,
+				Format: "ip or *", Must: "an address of this machine or *", MustList: "a list of addresses of this machine, or *",
+				About: "Local listen addresses of sshd, * for all; none keeps the machine's setting."},
+			Get: func(s *farm.System) field.Value { return field.ListValue(listenTexts(s.SSH.Listen)) },
+			Set: func(s *farm.System, v field.Value) { s.SSH.Listen = parseListen(v.List()) },
 		},
 		machinePort("port", "Port", "Port of sshd; if unset, the machine's setting is kept.", func(s *farm.System) *uint16 { return &s.SSH.Port }),
 	}}},
-	{Name: "snmp", Title: "SNMP agent", Table: Table[farm.System]{fields: snmpFields}},
-	{Name: "http", Title: "Listener of API and web interface", Table: Table[farm.System]{fields: []field[farm.System]{
+	{Name: "snmp", Title: "SNMP agent", Table: field.Table[farm.System]{Fields: snmpFields}},
+	{Name: "http", Title: "Listener of API and web interface", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		{
-			rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkListen, canon: canonListen, format: "ip or *", must: "an address of this machine or *",
-				about: "Local listen address of the API and web interface, * for all; defaults to the --api option."},
-			get: func(s *farm.System) Value { return textValue(listenText(s.API.IP)) },
-			set: func(s *farm.System, v Value) { s.API.IP = listenAddr(v.text) },
+			Rule: field.Rule{Name: "ip", Hints: field.Basic(field.AtSystem, "Address"), Kind: field.Text, Blank: true, Null: true, MaxLen: 64, Check: checkListen, Canon: canonListen, Format: "ip or *", Must: "an address of this machine or *",
+				About: "Local listen address of the API and web interface, * for all; defaults to the --api option."},
+			Get: func(s *farm.System) field.Value { return field.TextValue(listenText(s.API.IP)) },
+			Set: func(s *farm.System, v field.Value) { s.API.IP = listenAddr(v.Text()) },
 		},
 		machinePort("port", "Port", "Listen port of the API and web interface; defaults to the --api option.", func(s *farm.System) *uint16 { return &s.API.Port }),
 		{
-			rule: rule{name: "certificate", hints: basic(atSystem, "Certificate"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate, format: "name of a certificate", must: "the name of a certificate",
-				about: "Certificate of the API and web interface; empty uses the appliance's self-signed certificate."},
-			get: func(s *farm.System) Value { return textValue(s.API.Certificate) },
-			set: func(s *farm.System, v Value) { s.API.Certificate = v.text },
+			Rule: field.Rule{Name: "certificate", Hints: field.Basic(field.AtSystem, "Certificate"), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxCertificate, Check: format.Certificate, Canon: format.CanonCertificate, Format: "name of a certificate", Must: "the name of a certificate",
+				About: "Certificate of the API and web interface; empty uses the appliance's self-signed certificate."},
+			Get: func(s *farm.System) field.Value { return field.TextValue(s.API.Certificate) },
+			Set: func(s *farm.System, v field.Value) { s.API.Certificate = v.Text() },
 		},
 	}}},
-	{Name: "proxy", Title: "Proxy of the appliance's own connections", Table: Table[farm.System]{fields: []field[farm.System]{
+	{Name: "proxy", Title: "Proxy of the appliance's own connections", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		proxyOf("http_proxy", "HTTP", "http", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTP }),
 		proxyOf("https_proxy", "HTTPS", "https", func(s *farm.System) *farm.ProxyServer { return &s.Proxy.ForHTTPS }),
 	}}},
-	{Name: "syslog", Title: "Remote syslog", Table: Table[farm.System]{fields: []field[farm.System]{
+	{Name: "syslog", Title: "Remote syslog", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		{
-			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, server: syslogHost, canon: canonSyslogServer, same: canonSyslogServer,
-				format: "protocol://host:port", must: "a server as udp://host:port, tcp://host:port or tls://host:port", musts: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
-				about: "Syslog servers for the appliance's messages, as udp://host:port, tcp://host:port or tls://host:port. The default port is 514, or 6514 with tls."},
-			get: func(s *farm.System) Value {
+			Rule: field.Rule{Name: "servers", Hints: field.Basic(field.AtSystem, "Servers"), Kind: field.List, Words: true, Null: true, Max: farm.MaxSyslogServers, MaxLen: 270, Check: checkSyslogServer, Server: syslogHost, Canon: canonSyslogServer, Key: canonSyslogServer,
+				Format: "protocol://host:port", Must: "a server as udp://host:port, tcp://host:port or tls://host:port", MustList: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
+				About: "Syslog servers for the appliance's messages, as udp://host:port, tcp://host:port or tls://host:port. The default port is 514, or 6514 with tls."},
+			Get: func(s *farm.System) field.Value {
 				var out []string
 				for _, server := range s.Syslog.Servers {
 					out = append(out, server.String())
 				}
-				return listValue(out)
+				return field.ListValue(out)
 			},
-			set: func(s *farm.System, v Value) {
+			Set: func(s *farm.System, v field.Value) {
 				s.Syslog.Servers = nil
-				for _, text := range v.list {
+				for _, text := range v.List() {
 					if server, problem := ParseSyslogServer(text); problem == "" {
 						s.Syslog.Servers = append(s.Syslog.Servers, server)
 					}
@@ -84,97 +86,101 @@ var Sections = []Section{
 			},
 		},
 		{
-			rule: rule{name: "ca", hints: advanced(atSystem, "Authority"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority, format: "name of an authority", must: "the name of an authority",
-				about: "Certificate authority for verifying syslog servers with protocol tls; empty uses the system's."},
-			get: func(s *farm.System) Value { return textValue(s.Syslog.CA) },
-			set: func(s *farm.System, v Value) { s.Syslog.CA = v.text },
+			Rule: field.Rule{Name: "ca", Hints: field.Advanced(field.AtSystem, "Authority"), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxCertificate, Check: format.Authority, Canon: format.CanonAuthority, Format: "name of an authority", Must: "the name of an authority",
+				About: "Certificate authority for verifying syslog servers with protocol tls; empty uses the system's."},
+			Get: func(s *farm.System) field.Value { return field.TextValue(s.Syslog.CA) },
+			Set: func(s *farm.System, v field.Value) { s.Syslog.CA = v.Text() },
 		},
 	}}},
-	{Name: "aliases", Title: "Aliases of addresses and interfaces", Table: Table[farm.System]{fields: []field[farm.System]{BackendAliases.field(), InterfaceAliases.field()}}, Items: true},
+	{Name: "aliases", Title: "Aliases of addresses and interfaces", Table: field.Table[farm.System]{Fields: []field.Field[farm.System]{BackendAliases.field(), InterfaceAliases.field()}}, Items: true},
 }
 
 // snmpFields are the fields of the SNMP agent.
-var snmpFields = []field[farm.System]{
+var snmpFields = []field.Field[farm.System]{
 	{
-		rule: rule{name: "status", hints: basic(atSystem, "Agent"), kind: kindBool, about: "Enable the SNMP agent."},
-		get:  func(s *farm.System) Value { return boolValue(s.SNMP.On) },
-		set:  func(s *farm.System, v Value) { s.SNMP.On = v.truth },
+		Rule: field.Rule{Name: "status", Hints: field.Basic(field.AtSystem, "Agent"), Kind: field.Bool, About: "Enable the SNMP agent."},
+		Get:  func(s *farm.System) field.Value { return field.BoolValue(s.SNMP.On) },
+		Set:  func(s *farm.System, v field.Value) { s.SNMP.On = v.Bool() },
 	},
 	{
-		rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkVIP, normalize: map[string]string{"*": "0.0.0.0"}, format: "ip or *", must: "an address of this machine or *",
-			unset: textValue(netip.IPv4Unspecified().String()), about: "Local listen address of the SNMP agent, * for all."},
-		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveIP().String()) },
-		set: func(s *farm.System, v Value) { s.SNMP.IP = orZero(parsedAddr(v.text), netip.IPv4Unspecified()) },
+		Rule: field.Rule{Name: "ip", Hints: field.Basic(field.AtSystem, "Address"), Kind: field.Text, Null: true, Blank: true, MaxLen: 64, Check: format.VIP, Normalize: map[string]string{"*": "0.0.0.0"}, Format: "ip or *", Must: "an address of this machine or *",
+			Unset: field.TextValue(netip.IPv4Unspecified().String()), About: "Local listen address of the SNMP agent, * for all."},
+		Get: func(s *farm.System) field.Value { return field.TextValue(s.SNMP.EffectiveIP().String()) },
+		Set: func(s *farm.System, v field.Value) {
+			s.SNMP.IP = field.OrZero(format.ParseAddr(v.Text()), netip.IPv4Unspecified())
+		},
 	},
 	{
-		rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(farm.DefaultSNMPPort), about: "UDP port of the SNMP agent."},
-		get:  func(s *farm.System) Value { return numberValue(int64(s.SNMP.EffectivePort())) },
-		set:  func(s *farm.System, v Value) { s.SNMP.Port = orZero(uint16(v.number), farm.DefaultSNMPPort) },
+		Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtSystem, "Port"), Kind: field.Number, Min: 1, Max: 65535, Null: true, Unset: field.NumberValue(farm.DefaultSNMPPort), About: "UDP port of the SNMP agent."},
+		Get:  func(s *farm.System) field.Value { return field.NumberValue(int64(s.SNMP.EffectivePort())) },
+		Set: func(s *farm.System, v field.Value) {
+			s.SNMP.Port = field.OrZero(uint16(v.Number()), farm.DefaultSNMPPort)
+		},
 	},
 	{
-		rule: rule{name: "community", hints: basic(atSystem, "Community"), kind: kindText, null: true, blank: true, check: checkCommunity, hide: hideCommunity, format: "1 to 32 characters", unset: textValue(string(farm.DefaultCommunity)),
-			must:  fmt.Sprintf("a word of at most %d letters, digits and !$&()*+,./:;<=>?@^_{|}~-", maxCommunity),
-			about: "Community string, at most 32 characters. It is stored encrypted and shown as ***; sending that back keeps it."},
-		get:   func(s *farm.System) Value { return textValue(string(s.SNMP.EffectiveCommunity())) },
-		set:   setCommunity,
-		needs: needsCommunity,
+		Rule: field.Rule{Name: "community", Hints: field.Basic(field.AtSystem, "Community"), Kind: field.Text, Null: true, Blank: true, Check: checkCommunity, Hide: hideCommunity, Format: "1 to 32 characters", Unset: field.TextValue(string(farm.DefaultCommunity)),
+			Must:  fmt.Sprintf("a word of at most %d letters, digits and !$&()*+,./:;<=>?@^_{|}~-", maxCommunity),
+			About: "Community string, at most 32 characters. It is stored encrypted and shown as ***; sending that back keeps it."},
+		Get:   func(s *farm.System) field.Value { return field.TextValue(string(s.SNMP.EffectiveCommunity())) },
+		Set:   setCommunity,
+		Needs: needsCommunity,
 	},
 	{
-		rule: rule{name: "scope", hints: basic(atSystem, "Scope"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkScope, canon: canonScope, format: "network/bits", must: "a network as 192.0.2.0/24",
-			unset: textValue(farm.DefaultScope.String()), about: "Client network allowed to query the agent, 0.0.0.0/0 for any."},
-		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveScope().String()) },
-		set: func(s *farm.System, v Value) {
-			p, _ := netip.ParsePrefix(v.text)
-			s.SNMP.Scope = orZero(p, farm.DefaultScope)
+		Rule: field.Rule{Name: "scope", Hints: field.Basic(field.AtSystem, "Scope"), Kind: field.Text, Null: true, Blank: true, MaxLen: 64, Check: checkScope, Canon: canonScope, Format: "network/bits", Must: "a network as 192.0.2.0/24",
+			Unset: field.TextValue(farm.DefaultScope.String()), About: "Client network allowed to query the agent, 0.0.0.0/0 for any."},
+		Get: func(s *farm.System) field.Value { return field.TextValue(s.SNMP.EffectiveScope().String()) },
+		Set: func(s *farm.System, v field.Value) {
+			p, _ := netip.ParsePrefix(v.Text())
+			s.SNMP.Scope = field.OrZero(p, farm.DefaultScope)
 		},
 	},
 }
 
-func setCommunity(s *farm.System, v Value) {
-	if v.text != unchanged {
-		s.SNMP.Community = orZero(farm.Secret(v.text), farm.DefaultCommunity)
+func setCommunity(s *farm.System, v field.Value) {
+	if v.Text() != format.Unchanged {
+		s.SNMP.Community = field.OrZero(farm.Secret(v.Text()), farm.DefaultCommunity)
 	}
 }
 
-func needsCommunity(sent Values[farm.System], s *farm.System) string {
-	if sent.Get("community").text == unchanged && s.SNMP.Community == "" {
-		return "is " + unchanged + ", which keeps the community there is; there is none but the default: send the community"
+func needsCommunity(sent field.Values[farm.System], s *farm.System) string {
+	if sent.Get("community").Text() == format.Unchanged && s.SNMP.Community == "" {
+		return "is " + format.Unchanged + ", which keeps the community there is; there is none but the default: send the community"
 	}
 	return ""
 }
 
 // nameServer returns the field of a name server.
-func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) field[farm.System] {
-	return field[farm.System]{
-		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: 64, check: checkNameServer, canon: canonAddr, format: "ip", must: "the address of a name server",
-			about: about + " Empty keeps the machine's setting."},
-		get: func(s *farm.System) Value { return textValue(addrText(*at(s))) },
-		set: func(s *farm.System, v Value) { *at(s) = parsedAddr(v.text) },
+func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) field.Field[farm.System] {
+	return field.Field[farm.System]{
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, label), Kind: field.Text, Blank: true, Null: true, MaxLen: 64, Check: format.ServerText, Canon: format.CanonAddr, Format: "ip", Must: "the address of a name server",
+			About: about + " Empty keeps the machine's setting."},
+		Get: func(s *farm.System) field.Value { return field.TextValue(format.AddrText(*at(s))) },
+		Set: func(s *farm.System, v field.Value) { *at(s) = format.ParseAddr(v.Text()) },
 	}
 }
 
 // machinePort returns the field of a port for which the machine has its own default.
-func machinePort(name, label, about string, at func(*farm.System) *uint16) field[farm.System] {
-	return field[farm.System]{
-		rule: rule{name: name, hints: basic(atSystem, label), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: about},
-		get:  func(s *farm.System) Value { return numberValue(int64(*at(s))) },
-		set:  func(s *farm.System, v Value) { *at(s) = uint16(v.number) },
+func machinePort(name, label, about string, at func(*farm.System) *uint16) field.Field[farm.System] {
+	return field.Field[farm.System]{
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, label), IfUnset: field.ShowNull, Kind: field.Number, Min: 1, Max: 65535, Null: true, About: about},
+		Get:  func(s *farm.System) field.Value { return field.NumberValue(int64(*at(s))) },
+		Set:  func(s *farm.System, v field.Value) { *at(s) = uint16(v.Number()) },
 	}
 }
 
 // checkSystem checks the values of all sections.
-func checkSystem(s *farm.System, yield func(Error) bool) bool {
+func checkSystem(s *farm.System, yield func(field.Error) bool) bool {
 	for i := range Sections {
-		if !Sections[i].Table.verify(Sections[i].Path(), s, nil, yield) {
+		if !Sections[i].Table.Verify(Sections[i].Path(), s, nil, yield) {
 			return false
 		}
 	}
 	if d := &s.DNS; d.Primary.IsValid() && d.Primary == d.Secondary &&
-		!yield(Error{SectionPath("dns"), "secondary", "secondary must be another name server than primary, " + d.Primary.String()}) {
+		!yield(field.Error{Path: SectionPath("dns"), Field: "secondary", Message: "secondary must be another name server than primary, " + d.Primary.String()}) {
 		return false
 	}
 	if l := s.SSH.Listen; len(l) > 1 && slices.ContainsFunc(l, netip.Addr.IsUnspecified) &&
-		!yield(Error{SectionPath("ssh"), "listen", "listen must be * alone, which means every address, or addresses"}) {
+		!yield(field.Error{Path: SectionPath("ssh"), Field: "listen", Message: "listen must be * alone, which means every address, or addresses"}) {
 		return false
 	}
 	return true

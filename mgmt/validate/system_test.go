@@ -10,9 +10,10 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
-func section(t *testing.T, name string) *validate.Table[farm.System] {
+func section(t *testing.T, name string) *field.Table[farm.System] {
 	t.Helper()
 	s := validate.SectionNamed(name)
 	if s == nil {

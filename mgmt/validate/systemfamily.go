@@ -4,57 +4,59 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // Additional bodies about machine settings, as clients of the family send them.
 var (
 	// ListenerChange is the section http plus force, which is accepted but unnecessary: the
 	// response always arrives.
-	ListenerChange = Table[farm.System]{fields: slices.Concat(SectionNamed("http").Table.fields, []field[farm.System]{{
-		rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, about: "Accepted for compatibility; has no effect."},
+	ListenerChange = field.Table[farm.System]{Fields: slices.Concat(SectionNamed("http").Table.Fields, []field.Field[farm.System]{{
+		Rule: field.Rule{Name: "force", Hints: field.Advanced(field.AtSystem, "Force"), Kind: field.Bool, About: "Accepted for compatibility; has no effect."},
 	}})}
 	// APICertificate is only the certificate of the section http.
-	APICertificate = Table[farm.System]{fields: func() []field[farm.System] {
-		f := *SectionNamed("http").Table.find("certificate")
-		f.required, f.blank, f.null = true, false, false
-		return []field[farm.System]{f}
+	APICertificate = field.Table[farm.System]{Fields: func() []field.Field[farm.System] {
+		f := *SectionNamed("http").Table.Find("certificate")
+		f.Required, f.Blank, f.Null = true, false, false
+		return []field.Field[farm.System]{f}
 	}()}
 	// RemoteSyslog is the first server of the section syslog.
-	RemoteSyslog = Table[farm.System]{fields: []field[farm.System]{
+	RemoteSyslog = field.Table[farm.System]{Fields: []field.Field[farm.System]{
 		{
-			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, server: func(host string) string { return host }, format: "ip or host name", must: "an address or a host name",
-				about: "Address or host name of the syslog server; empty disables sending."},
-			get: func(s *farm.System) Value { return textValue(firstServer(s).Host) },
-			set: func(s *farm.System, v Value) {
-				if v.text == "" {
+			Rule: field.Rule{Name: "ip", Hints: field.Basic(field.AtSystem, "Server"), Kind: field.Text, Blank: true, Null: true, MaxLen: 253, Check: format.Host, Server: func(host string) string { return host }, Format: "ip or host name", Must: "an address or a host name",
+				About: "Address or host name of the syslog server; empty disables sending."},
+			Get: func(s *farm.System) field.Value { return field.TextValue(firstServer(s).Host) },
+			Set: func(s *farm.System, v field.Value) {
+				if v.Text() == "" {
 					s.Syslog.Servers = nil
 					return
 				}
 				first := firstServer(s)
-				first.Host = v.text
+				first.Host = v.Text()
 				s.Syslog.Servers = []farm.SyslogServer{first}
 			},
 		},
-		underServer(field[farm.System]{
-			rule: rule{name: "protocol", hints: basic(atSystem, "Protocol"), kind: kindText, values: texts(farm.SyslogProtocols()), null: true, unset: textValue(string(farm.SyslogUDP)), about: "Transport protocol of the messages."},
-			get:  func(s *farm.System) Value { return textValue(string(firstServer(s).Protocol)) },
-			set: func(s *farm.System, v Value) {
+		underServer(field.Field[farm.System]{
+			Rule: field.Rule{Name: "protocol", Hints: field.Basic(field.AtSystem, "Protocol"), Kind: field.Text, Values: field.Texts(farm.SyslogProtocols()), Null: true, Unset: field.TextValue(string(farm.SyslogUDP)), About: "Transport protocol of the messages."},
+			Get:  func(s *farm.System) field.Value { return field.TextValue(string(firstServer(s).Protocol)) },
+			Set: func(s *farm.System, v field.Value) {
 				first := &s.Syslog.Servers[0]
 				if standard := first.Port == first.Protocol.Port(); standard {
 					defer func() { first.Port = first.Protocol.Port() }()
 				}
 				first.Protocol = farm.SyslogUDP
-				if v.text != "" {
-					first.Protocol = farm.SyslogProtocol(v.text)
+				if v.Text() != "" {
+					first.Protocol = farm.SyslogProtocol(v.Text())
 				}
 			},
 		}),
-		underServer(field[farm.System]{
-			rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; defaults to 514, or 6514 with tls."},
-			get:  func(s *farm.System) Value { return numberValue(int64(firstServer(s).Port)) },
-			set: func(s *farm.System, v Value) {
+		underServer(field.Field[farm.System]{
+			Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtSystem, "Port"), Kind: field.Number, Min: 1, Max: 65535, Null: true, About: "Port of the server; defaults to 514, or 6514 with tls."},
+			Get:  func(s *farm.System) field.Value { return field.NumberValue(int64(firstServer(s).Port)) },
+			Set: func(s *farm.System, v field.Value) {
 				first := &s.Syslog.Servers[0]
-				if first.Port = uint16(v.number); v.number == 0 {
+				if first.Port = uint16(v.Number()); v.Number() == 0 {
 					first.Port = first.Protocol.Port()
 				}
 			},
@@ -70,15 +72,15 @@ func firstServer(s *farm.System) farm.SyslogServer {
 	return farm.SyslogServer{Protocol: farm.SyslogUDP, Port: farm.SyslogUDP.Port()}
 }
 
-func underServer(f field[farm.System]) field[farm.System] {
-	f.needs = func(_ Values[farm.System], s *farm.System) string {
+func underServer(f field.Field[farm.System]) field.Field[farm.System] {
+	f.Needs = func(_ field.Values[farm.System], s *farm.System) string {
 		if len(s.Syslog.Servers) == 0 {
 			return "means nothing without a server: send ip, too"
 		}
 		return ""
 	}
-	set := f.set
-	f.set = func(s *farm.System, v Value) {
+	set := f.Set
+	f.Set = func(s *farm.System, v field.Value) {
 		if len(s.Syslog.Servers) > 0 {
 			set(s, v)
 		}

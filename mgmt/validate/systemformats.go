@@ -2,8 +2,6 @@ package validate
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -13,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // maxCommunity is the maximum length of a community in bytes.
@@ -24,18 +24,10 @@ var communityPattern = regexp.MustCompile(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]+
 
 func checkCommunity(s string) string {
 	if sealed, is := farm.Secret(s).Sealed(); is {
-		return checkSealed(sealed)
+		return format.Sealed(sealed)
 	}
 	if len(s) > maxCommunity || !communityPattern.MatchString(s) {
 		return "it is longer or holds something else"
-	}
-	return ""
-}
-
-// checkSealed checks the form of a sealed secret.
-func checkSealed(s string) string {
-	if _, err := base64.RawURLEncoding.DecodeString(s); err != nil || s == "" {
-		return "what begins like a sealed secret is none"
 	}
 	return ""
 }
@@ -44,41 +36,8 @@ func hideCommunity(s string, exact bool) string {
 	if s == string(farm.DefaultCommunity) {
 		return s // publicly known
 	}
-	return hideSealed(s, exact)
+	return format.HideSealed(s, exact)
 }
-
-// hideSealed masks a secret. With exact, different sealed secrets look different. An
-// unsealed one gets no digest, which could reveal a short text.
-func hideSealed(s string, exact bool) string {
-	sealed, is := farm.Secret(s).Sealed()
-	if !exact || !is {
-		return unchanged
-	}
-	sum := sha256.Sum256([]byte(sealed))
-	return fmt.Sprintf("%s (%x)", unchanged, sum[:4])
-}
-
-func checkNameServer(s string) string {
-	addr, err := netip.ParseAddr(s)
-	if err != nil {
-		return "it is no address"
-	}
-	return checkBackendAddr(addr, nil)
-}
-
-func parsedAddr(s string) netip.Addr {
-	addr, _ := netip.ParseAddr(s)
-	return addr
-}
-
-func addrText(addr netip.Addr) string {
-	if !addr.IsValid() {
-		return ""
-	}
-	return addr.String()
-}
-
-func canonAddr(s string) string { return addrText(parsedAddr(s)) }
 
 func checkScope(s string) string {
 	p, err := netip.ParsePrefix(s)
@@ -108,11 +67,11 @@ func checkListen(s string) string {
 	if s == everyAddress {
 		return ""
 	}
-	return checkVIP(s)
+	return format.VIP(s)
 }
 
 func canonListen(s string) string {
-	if addr := parsedAddr(s); addr.IsValid() && !(addr.IsUnspecified() && addr.Is6()) {
+	if addr := format.ParseAddr(s); addr.IsValid() && !(addr.IsUnspecified() && addr.Is6()) {
 		return addr.String()
 	}
 	return everyAddress // :: covers both IP versions
@@ -123,14 +82,14 @@ func listenAddr(s string) netip.Addr {
 	if s == everyAddress {
 		return netip.IPv6Unspecified()
 	}
-	return parsedAddr(s)
+	return format.ParseAddr(s)
 }
 
 func listenText(addr netip.Addr) string {
 	if addr == netip.IPv6Unspecified() {
 		return everyAddress
 	}
-	return addrText(addr)
+	return format.AddrText(addr)
 }
 
 func listenTexts(list []netip.Addr) (out []string) {
@@ -148,22 +107,22 @@ func parseListen(list []string) (out []netip.Addr) {
 }
 
 // proxyOf returns the field of a proxy. Its password is a secret and stored separately.
-func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) field[farm.System] {
-	return field[farm.System]{
-		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: MaxURL, check: checkProxy, hide: hideProxy, format: "http://user:password@host:port",
-			must:  "a proxy as http://host:port or http://user:password@host:port",
-			about: "Proxy for the appliance's own requests to " + of + " URLs, as http://user:password@host:port; empty uses none. The password is stored encrypted and shown as ***; sending that back keeps it."},
-		get: func(s *farm.System) Value { return textValue(proxyText(*at(s))) },
-		set: func(s *farm.System, v Value) {
-			p := parseProxy(v.text)
-			if p.Password == unchanged {
+func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) field.Field[farm.System] {
+	return field.Field[farm.System]{
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, label), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxURL, Check: checkProxy, Hide: hideProxy, Format: "http://user:password@host:port",
+			Must:  "a proxy as http://host:port or http://user:password@host:port",
+			About: "Proxy for the appliance's own requests to " + of + " URLs, as http://user:password@host:port; empty uses none. The password is stored encrypted and shown as ***; sending that back keeps it."},
+		Get: func(s *farm.System) field.Value { return field.TextValue(proxyText(*at(s))) },
+		Set: func(s *farm.System, v field.Value) {
+			p := parseProxy(v.Text())
+			if p.Password == format.Unchanged {
 				p.Password = at(s).Password
 			}
 			*at(s) = p
 		},
-		needs: func(sent Values[farm.System], s *farm.System) string {
-			if parseProxy(sent.Get(name).text).Password == unchanged && at(s).Password == "" {
-				return "has the password " + unchanged + ", which keeps the one there is; there is none: send the password"
+		Needs: func(sent field.Values[farm.System], s *farm.System) string {
+			if parseProxy(sent.Get(name).Text()).Password == format.Unchanged && at(s).Password == "" {
+				return "has the password " + format.Unchanged + ", which keeps the one there is; there is none: send the password"
 			}
 			return ""
 		},
@@ -173,7 +132,7 @@ func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) fi
 func checkProxy(s string) string {
 	u, err := url.Parse(s)
 	switch {
-	case strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ' ' }) >= 0:
+	case strings.IndexFunc(s, func(r rune) bool { return format.IsControl(r) || r == ' ' }) >= 0:
 		return "it holds a blank or a control character"
 	case err != nil:
 		return "it is no URL"
@@ -181,7 +140,7 @@ func checkProxy(s string) string {
 		return "it must start with http:// or https://"
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
 		return "a proxy has no path"
-	case checkHost(u.Hostname()) != "":
+	case format.Host(u.Hostname()) != "":
 		return "its host is missing, or neither an address nor a host name"
 	}
 	if port := u.Port(); port != "" {
@@ -199,7 +158,7 @@ func checkProxy(s string) string {
 		return "its password is longer than 256 bytes"
 	}
 	if sealed, is := farm.Secret(password).Sealed(); is {
-		return checkSealed(sealed)
+		return format.Sealed(sealed)
 	}
 	return ""
 }
@@ -231,12 +190,12 @@ func hideProxy(s string, exact bool) string {
 	p := parseProxy(s)
 	u, err := url.Parse(p.URL)
 	if p.URL == "" || err != nil {
-		return unchanged // may contain a password
+		return format.Unchanged // may contain a password
 	}
 	if p.Password == "" {
 		return p.URL
 	}
-	shown := hideSealed(string(p.Password), exact)
+	shown := format.HideSealed(string(p.Password), exact)
 	user := url.User(u.User.Username()).String()
 	u.User = nil
 	return u.Scheme + "://" + user + ":" + shown + "@" + u.Host
@@ -258,7 +217,7 @@ func ParseSyslogServer(s string) (server farm.SyslogServer, problem string) {
 		u := url.URL{Host: rest}
 		host, port = u.Hostname(), u.Port()
 	}
-	if checkHost(host) != "" {
+	if format.Host(host) != "" {
 		return server, "its host is neither an address nor a host name"
 	}
 	n, err := strconv.ParseUint(cmp.Or(port, strconv.Itoa(int(server.Protocol.Port()))), 10, 16)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // body decodes JSON like the API.
@@ -100,7 +102,7 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
 		_, err := validate.FarmCreate.Decode("", body(t, c.body))
-		var broken *validate.Error
+		var broken *field.Error
 		if !errors.As(err, &broken) || broken.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
@@ -157,7 +159,7 @@ func TestAnotherHostForgetsTheAddress(t *testing.T) {
 }
 
 func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
-	params := map[string]validate.Param{}
+	params := map[string]field.Param{}
 	for _, p := range validate.BackendCreate.Params() {
 		params[p.Name] = p
 		if p.Description == "" {
@@ -198,11 +200,11 @@ func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
 		{"cert", many, ` (did you mean "certificates"?)`},
 		{"timeout", many, ` (did you mean "contimeout" or "restimeout"?)`},
 	} {
-		if got := validate.Suggestion(c.word, c.known); got != c.want {
+		if got := suggest.For(c.word, c.known); got != c.want {
 			t.Errorf("%q: %s\nwant %s", c.word, got, c.want)
 		}
 	}
-	if got := validate.Suggestion(strings.Repeat("x", 1<<20), many); len(got) > 100 {
+	if got := suggest.For(strings.Repeat("x", 1<<20), many); len(got) > 100 {
 		t.Errorf("a long word gives %d bytes", len(got))
 	}
 }
@@ -283,10 +285,10 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-func decode[T any](t *testing.T, table *validate.Table[T], in map[string]any) {
+func decode[T any](t *testing.T, table *field.Table[T], in map[string]any) {
 	values, err := table.Decode("p", in)
 	if err != nil {
-		var broken *validate.Error
+		var broken *field.Error
 		if !errors.As(err, &broken) || len(err.Error()) > 4096 && len(broken.Field) < 64 {
 			t.Errorf("error %v", err)
 		}
@@ -294,7 +296,7 @@ func decode[T any](t *testing.T, table *validate.Table[T], in map[string]any) {
 	}
 	var object T
 	if err := values.Apply(&object); err != nil {
-		var broken *validate.Error
+		var broken *field.Error
 		if !errors.As(err, &broken) || broken.Field == "" {
 			t.Errorf("refused with %v", err)
 		}

@@ -6,125 +6,131 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/tlsconf"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
 // MaxCertificates is the maximum number of certificates of a farm.
 const MaxCertificates = 1000
 
 // overTLS is the condition of fields of an https listener.
-var overTLS = being("listener", "https")
+var overTLS = field.WithValue("listener", "https")
 
 // tlsFields are the listener and the fields of an https listener.
-var tlsFields = []field[farm.Farm]{
+var tlsFields = []field.Field[farm.Farm]{
 	{
-		rule: rule{name: "listener", hints: basic(atTLS, "Listener").costs(CostRestart), kind: kindText, values: []string{"http", "https"}, unset: textValue("http"),
-			about: "Protocol of the listener. https starts with the appliance's certificate and TLS 1.2 and 1.3; http discards all TLS settings."},
-		get: func(f *farm.Farm) Value { return textValue(listenerOf(f)) },
-		set: setListener,
+		Rule: field.Rule{Name: "listener", Hints: field.Basic(field.AtTLS, "Listener").Costs(field.CostRestart), Kind: field.Text, Values: []string{"http", "https"}, Unset: field.TextValue("http"),
+			About: "Protocol of the listener. https starts with the appliance's certificate and TLS 1.2 and 1.3; http discards all TLS settings."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(listenerOf(f)) },
+		Set: setListener,
 	},
 	certificates(overTLS),
 	{
-		rule: rule{name: "ciphers", hints: basic(atTLS, "Ciphers").costs(CostConnections), kind: kindText, values: texts(farm.CipherPresets()), null: true, unset: textValue(string(farm.CiphersAll)),
-			only: overTLS, about: "Cipher suites for TLS 1.2 and older. all includes CBC and RSA key exchange for old clients. These lack forward secrecy or have known attacks; highsecurity excludes them. customsecurity uses cipherc."},
-		get: func(f *farm.Farm) Value { return textValue(string(cmp.Or(tlsSeen(f).Ciphers, farm.CiphersAll))) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.Ciphers = orZero(farm.CipherPreset(v.text), farm.CiphersAll) }),
+		Rule: field.Rule{Name: "ciphers", Hints: field.Basic(field.AtTLS, "Ciphers").Costs(field.CostConnections), Kind: field.Text, Values: field.Texts(farm.CipherPresets()), Null: true, Unset: field.TextValue(string(farm.CiphersAll)),
+			Only: overTLS, About: "Cipher suites for TLS 1.2 and older. all includes CBC and RSA key exchange for old clients. These lack forward secrecy or have known attacks; highsecurity excludes them. customsecurity uses cipherc."},
+		Get: func(f *farm.Farm) field.Value {
+			return field.TextValue(string(cmp.Or(tlsSeen(f).Ciphers, farm.CiphersAll)))
+		},
+		Set: onTLS(func(t *farm.TLS, v field.Value) {
+			t.Ciphers = field.OrZero(farm.CipherPreset(v.Text()), farm.CiphersAll)
+		}),
 	},
 	{
-		rule: rule{name: "cipherc", hints: advanced(atTLS, "Cipher string").costs(CostConnections), kind: kindText, blank: true, format: "OpenSSL cipher string", maxLen: tlsconf.MaxCipherString, check: problemOf(tlsconf.CheckCiphers),
-			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom).shown(), about: "Cipher suites for TLS 1.2 and older, as an OpenSSL cipher string."},
-		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).CustomCiphers) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.CustomCiphers = v.text }),
+		Rule: field.Rule{Name: "cipherc", Hints: field.Advanced(field.AtTLS, "Cipher string").Costs(field.CostConnections), Kind: field.Text, Blank: true, Format: "OpenSSL cipher string", MaxLen: tlsconf.MaxCipherString, Check: problemOf(tlsconf.CheckCiphers),
+			Must: "an OpenSSL cipher string", Only: field.WithValue("ciphers", farm.CiphersCustom).AlwaysShown(), About: "Cipher suites for TLS 1.2 and older, as an OpenSSL cipher string."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(tlsSeen(f).CustomCiphers) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.CustomCiphers = v.Text() }),
 	},
-	version("disable_tlsv1", basic(atTLS, "Disable TLS 1.0").costs(CostConnections), "TLS 1.0", func(t *farm.TLS) *bool { return &t.DisableTLS10 }),
-	version("disable_tlsv1_1", basic(atTLS, "Disable TLS 1.1").costs(CostConnections), "TLS 1.1", func(t *farm.TLS) *bool { return &t.DisableTLS11 }),
-	version("disable_tlsv1_2", basic(atTLS, "Disable TLS 1.2").costs(CostConnections), "TLS 1.2", func(t *farm.TLS) *bool { return &t.DisableTLS12 }),
-	version("disable_tlsv1_3", basic(atTLS, "Disable TLS 1.3").costs(CostConnections), "TLS 1.3", func(t *farm.TLS) *bool { return &t.DisableTLS13 }),
+	version("disable_tlsv1", field.Basic(field.AtTLS, "Disable TLS 1.0").Costs(field.CostConnections), "TLS 1.0", func(t *farm.TLS) *bool { return &t.DisableTLS10 }),
+	version("disable_tlsv1_1", field.Basic(field.AtTLS, "Disable TLS 1.1").Costs(field.CostConnections), "TLS 1.1", func(t *farm.TLS) *bool { return &t.DisableTLS11 }),
+	version("disable_tlsv1_2", field.Basic(field.AtTLS, "Disable TLS 1.2").Costs(field.CostConnections), "TLS 1.2", func(t *farm.TLS) *bool { return &t.DisableTLS12 }),
+	version("disable_tlsv1_3", field.Basic(field.AtTLS, "Disable TLS 1.3").Costs(field.CostConnections), "TLS 1.3", func(t *farm.TLS) *bool { return &t.DisableTLS13 }),
 	{
-		rule: rule{name: "ecdhcurve", hints: advanced(atTLS, "Key exchange groups").costs(CostConnections), kind: kindText, blank: true, format: "X25519:P-256:…", maxLen: tlsconf.MaxCurves, check: problemOf(tlsconf.CheckCurves),
-			normalize: map[string]string{"auto": ""}, must: "a list of key exchange groups", only: overTLS, about: "Key exchange groups; empty selects them automatically, including post-quantum groups."},
-		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).Curves) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.Curves = v.text }),
-	},
-	{
-		rule: rule{name: "disable_http2", hints: advanced(atTLS, "Disable HTTP/2").costs(CostConnections), kind: kindBool, only: overTLS, about: "Offer only HTTP/1.1 to clients."},
-		get:  func(f *farm.Farm) Value { return boolValue(tlsSeen(f).DisableHTTP2) },
-		set:  onTLS(func(t *farm.TLS, v Value) { t.DisableHTTP2 = v.truth }),
+		Rule: field.Rule{Name: "ecdhcurve", Hints: field.Advanced(field.AtTLS, "Key exchange groups").Costs(field.CostConnections), Kind: field.Text, Blank: true, Format: "X25519:P-256:…", MaxLen: tlsconf.MaxCurves, Check: problemOf(tlsconf.CheckCurves),
+			Normalize: map[string]string{"auto": ""}, Must: "a list of key exchange groups", Only: overTLS, About: "Key exchange groups; empty selects them automatically, including post-quantum groups."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(tlsSeen(f).Curves) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.Curves = v.Text() }),
 	},
 	{
-		rule: rule{name: "strict_host", hints: advanced(atTLS, "Strict Host"), kind: kindBool,
-			only: overTLS, about: "Return 421 if the certificate for the Host header differs from the one for the connection's SNI name."},
-		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).StrictHost) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.StrictHost = v.truth }),
+		Rule: field.Rule{Name: "disable_http2", Hints: field.Advanced(field.AtTLS, "Disable HTTP/2").Costs(field.CostConnections), Kind: field.Bool, Only: overTLS, About: "Offer only HTTP/1.1 to clients."},
+		Get:  func(f *farm.Farm) field.Value { return field.BoolValue(tlsSeen(f).DisableHTTP2) },
+		Set:  onTLS(func(t *farm.TLS, v field.Value) { t.DisableHTTP2 = v.Bool() }),
 	},
 	{
-		rule: rule{name: "client_auth", hints: basic(atTLS, "Client certificates").costs(CostConnections), kind: kindText, values: texts(farm.ClientAuths()), null: true, normalize: map[string]string{"off": "", "none": ""},
-			only: overTLS, about: "Request a client certificate issued by client_ca: optional or required; empty requests none."},
-		get: func(f *farm.Farm) Value { return textValue(string(tlsSeen(f).Clients)) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.Clients = farm.ClientAuth(v.text) }),
+		Rule: field.Rule{Name: "strict_host", Hints: field.Advanced(field.AtTLS, "Strict Host"), Kind: field.Bool,
+			Only: overTLS, About: "Return 421 if the certificate for the Host header differs from the one for the connection's SNI name."},
+		Get: func(f *farm.Farm) field.Value { return field.BoolValue(tlsSeen(f).StrictHost) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.StrictHost = v.Bool() }),
 	},
 	{
-		rule: rule{name: "client_ca", hints: basic(atTLS, "Client authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", only: with("client_auth").shown(), about: "Certificate authorities that issue client certificates."},
-		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).ClientCA) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.ClientCA = v.text }),
+		Rule: field.Rule{Name: "client_auth", Hints: field.Basic(field.AtTLS, "Client certificates").Costs(field.CostConnections), Kind: field.Text, Values: field.Texts(farm.ClientAuths()), Null: true, Normalize: map[string]string{"off": "", "none": ""},
+			Only: overTLS, About: "Request a client certificate issued by client_ca: optional or required; empty requests none."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(string(tlsSeen(f).Clients)) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.Clients = farm.ClientAuth(v.Text()) }),
 	},
 	{
-		rule: rule{name: "clientcert_headers", hints: advanced(atTLS, "Certificate headers"), kind: kindBool,
-			only: with("client_auth").resting().shown(), about: "Send the client certificate to backends in X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth, such headers from clients are always removed."},
-		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).ClientHeaders) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.ClientHeaders = v.truth }),
+		Rule: field.Rule{Name: "client_ca", Hints: field.Basic(field.AtTLS, "Client authorities").Costs(field.CostConnections), Kind: field.Text, Blank: true, Format: "name of a list of authorities", MaxLen: format.MaxCertificate, Check: format.Authority, Canon: format.CanonAuthority,
+			Must: "the name of a list of authorities", Only: field.With("client_auth").AlwaysShown(), About: "Certificate authorities that issue client certificates."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(tlsSeen(f).ClientCA) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.ClientCA = v.Text() }),
 	},
 	{
-		rule: rule{name: "nosslredirect", hints: basic(atTLS, "Redirect plain HTTP to").costs(CostConnections), kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkPlainRedirect,
-			must: "an absolute http or https URL", only: overTLS, about: "Redirect URL for plain HTTP on this port, used unchanged; if empty, errornossl is sent instead."},
-		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).NoSSLRedirect) },
-		set: onTLS(func(t *farm.TLS, v Value) { t.NoSSLRedirect = v.text }),
+		Rule: field.Rule{Name: "clientcert_headers", Hints: field.Advanced(field.AtTLS, "Certificate headers"), Kind: field.Bool,
+			Only: field.With("client_auth").AllowDefault().AlwaysShown(), About: "Send the client certificate to backends in X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth, such headers from clients are always removed."},
+		Get: func(f *farm.Farm) field.Value { return field.BoolValue(tlsSeen(f).ClientHeaders) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.ClientHeaders = v.Bool() }),
 	},
 	{
-		rule: rule{name: "nosslredirect_code", hints: advanced(atTLS, "Redirect status").costs(CostConnections), kind: kindNumber, values: codes(farm.RedirectCodes()), null: true, only: with("nosslredirect"), acts: numberValue(farm.DefaultRedirectCode), about: "Status code of the nosslredirect redirect."},
-		get:  func(f *farm.Farm) Value { return numberValue(int64(tlsSeen(f).NoSSLCode)) },
-		set:  onTLS(func(t *farm.TLS, v Value) { t.NoSSLCode = int(v.number) }),
+		Rule: field.Rule{Name: "nosslredirect", Hints: field.Basic(field.AtTLS, "Redirect plain HTTP to").Costs(field.CostConnections), Kind: field.Text, Format: "http(s)://…", Blank: true, MaxLen: format.MaxURL, Check: checkPlainRedirect,
+			Must: "an absolute http or https URL", Only: overTLS, About: "Redirect URL for plain HTTP on this port, used unchanged; if empty, errornossl is sent instead."},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(tlsSeen(f).NoSSLRedirect) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.NoSSLRedirect = v.Text() }),
 	},
 	{
-		rule: rule{name: "errornossl", hints: advanced(atTLS, "Response to plain HTTP").costs(CostConnections), kind: kindText, blank: true, maxLen: MaxErrorText, check: checkErrorText, only: overTLS, about: "Body of the 400 response to plain HTTP on this port."},
-		get:  func(f *farm.Farm) Value { return textValue(tlsSeen(f).ErrorNoSSL) },
-		set:  onTLS(func(t *farm.TLS, v Value) { t.ErrorNoSSL = v.text }),
+		Rule: field.Rule{Name: "nosslredirect_code", Hints: field.Advanced(field.AtTLS, "Redirect status").Costs(field.CostConnections), Kind: field.Number, Values: codes(farm.RedirectCodes()), Null: true, Only: field.With("nosslredirect"), Default: field.NumberValue(farm.DefaultRedirectCode), About: "Status code of the nosslredirect redirect."},
+		Get:  func(f *farm.Farm) field.Value { return field.NumberValue(int64(tlsSeen(f).NoSSLCode)) },
+		Set:  onTLS(func(t *farm.TLS, v field.Value) { t.NoSSLCode = int(v.Number()) }),
+	},
+	{
+		Rule: field.Rule{Name: "errornossl", Hints: field.Advanced(field.AtTLS, "Response to plain HTTP").Costs(field.CostConnections), Kind: field.Text, Blank: true, MaxLen: format.MaxErrorText, Check: checkErrorText, Only: overTLS, About: "Body of the 400 response to plain HTTP on this port."},
+		Get:  func(f *farm.Farm) field.Value { return field.TextValue(tlsSeen(f).ErrorNoSSL) },
+		Set:  onTLS(func(t *farm.TLS, v field.Value) { t.ErrorNoSSL = v.Text() }),
 	},
 }
 
 // tlsLegacy are alternative names of the family, which documents do not have.
-var tlsLegacy = []field[farm.Farm]{
+var tlsLegacy = []field.Field[farm.Farm]{
 	{
-		rule: rule{name: "certname", hints: advanced(atTLS, "Certificate").costs(CostConnections), kind: kindText, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", only: overTLS, about: "Single certificate; older form of certificates."},
-		set: onTLS(func(t *farm.TLS, v Value) { t.Certificates = []string{v.text} }),
-		needs: func(sent Values[farm.Farm], _ *farm.Farm) string {
+		Rule: field.Rule{Name: "certname", Hints: field.Advanced(field.AtTLS, "Certificate").Costs(field.CostConnections), Kind: field.Text, Format: "X.pem", MaxLen: format.MaxCertificate, Check: format.Certificate, Canon: format.CanonCertificate,
+			Must: "the name of a certificate", Only: overTLS, About: "Single certificate; older form of certificates."},
+		Set: onTLS(func(t *farm.TLS, v field.Value) { t.Certificates = []string{v.Text()} }),
+		Needs: func(sent field.Values[farm.Farm], _ *farm.Farm) string {
 			if sent.Has("certificates") {
 				return "is the older name of certificates with a single one; send one of both"
 			}
 			return ""
 		},
 	},
-	neverOffered("disable_sslv2", advanced(atTLS, "Disable SSL 2").costs(CostConnections), "SSL 2"),
-	neverOffered("disable_sslv3", advanced(atTLS, "Disable SSL 3").costs(CostConnections), "SSL 3"),
+	neverOffered("disable_sslv2", field.Advanced(field.AtTLS, "Disable SSL 2").Costs(field.CostConnections), "SSL 2"),
+	neverOffered("disable_sslv3", field.Advanced(field.AtTLS, "Disable SSL 3").Costs(field.CostConnections), "SSL 3"),
 }
 
-func version(name string, h hints, what string, at func(*farm.TLS) *bool) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(*at(farm.DefaultTLS())), only: overTLS,
-			about: "Disable " + what + ". The enabled TLS versions must be contiguous."},
-		get: func(f *farm.Farm) Value { return boolValue(*at(tlsSeen(f))) },
-		set: onTLS(func(t *farm.TLS, v Value) { *at(t) = v.truth }),
+func version(name string, h field.Hints, what string, at func(*farm.TLS) *bool) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, Unset: field.BoolValue(*at(farm.DefaultTLS())), Only: overTLS,
+			About: "Disable " + what + ". The enabled TLS versions must be contiguous."},
+		Get: func(f *farm.Farm) field.Value { return field.BoolValue(*at(tlsSeen(f))) },
+		Set: onTLS(func(t *farm.TLS, v field.Value) { *at(t) = v.Bool() }),
 	}
 }
 
 // neverOffered returns the field of a TLS version that is never offered. It is always
 // disabled; false is accepted because clients send whole objects back.
-func neverOffered(name string, h hints, what string) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(true), only: overTLS, about: what + " is not supported, so this is always true."},
-		get:  func(*farm.Farm) Value { return boolValue(true) },
-		set:  func(*farm.Farm, Value) {},
+func neverOffered(name string, h field.Hints, what string) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, Unset: field.BoolValue(true), Only: overTLS, About: what + " is not supported, so this is always true."},
+		Get:  func(*farm.Farm) field.Value { return field.BoolValue(true) },
+		Set:  func(*farm.Farm, field.Value) {},
 	}
 }
 
@@ -135,10 +141,10 @@ func listenerOf(f *farm.Farm) string {
 	return "http"
 }
 
-func setListener(f *farm.Farm, v Value) {
+func setListener(f *farm.Farm, v field.Value) {
 	h := httpOf(f)
 	switch {
-	case v.text == "http":
+	case v.Text() == "http":
 		h.TLS = nil
 	case h.TLS == nil:
 		h.TLS = farm.DefaultTLS()
@@ -147,25 +153,25 @@ func setListener(f *farm.Farm, v Value) {
 
 // certificates returns the field of the certificates of a TLS listener. It has a meaning under
 // the condition.
-func certificates(o *only) field[farm.Farm] {
-	return field[farm.Farm]{
-		rule: rule{name: "certificates", hints: basic(atTLS, "Certificates").costs(CostConnections), kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
-			only: o, about: "Certificates in order of preference: the first one matching the SNI name is used, otherwise the first of the list."},
-		get: func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
-		set: onTLS(setCertificates),
+func certificates(o *field.Condition) field.Field[farm.Farm] {
+	return field.Field[farm.Farm]{
+		Rule: field.Rule{Name: "certificates", Hints: field.Basic(field.AtTLS, "Certificates").Costs(field.CostConnections), Kind: field.List, Words: true, Format: "X.pem", Null: true, Max: MaxCertificates, MaxLen: format.MaxCertificate, Check: format.Certificate, Canon: format.CanonCertificate,
+			Must: "the name of a certificate", MustList: "a list of names of certificates", Unset: field.ListValue(farm.DefaultTLS().Certificates),
+			Only: o, About: "Certificates in order of preference: the first one matching the SNI name is used, otherwise the first of the list."},
+		Get: func(f *farm.Farm) field.Value { return field.ListValue(tlsSeen(f).Certificates) },
+		Set: onTLS(setCertificates),
 	}
 }
 
-func setCertificates(t *farm.TLS, v Value) {
-	if t.Certificates = v.list; len(v.list) == 0 {
+func setCertificates(t *farm.TLS, v field.Value) {
+	if t.Certificates = v.List(); len(v.List()) == 0 {
 		t.Certificates = farm.DefaultTLS().Certificates
 	}
 }
 
 // onTLS adapts a setter to https farms.
-func onTLS(set func(*farm.TLS, Value)) func(*farm.Farm, Value) {
-	return func(f *farm.Farm, v Value) { set(f.ListenerTLS(), v) }
+func onTLS(set func(*farm.TLS, field.Value)) func(*farm.Farm, field.Value) {
+	return func(f *farm.Farm, v field.Value) { set(f.ListenerTLS(), v) }
 }
 
 // tlsSeen returns the settings to read; for an http farm, the defaults.
@@ -184,20 +190,20 @@ func problemOf[T any](check func(string) (T, error)) func(string) string {
 }
 
 // checkTLS checks the rules between the settings of an https listener.
-func checkTLS(path string, t *farm.TLS, yield func(Error) bool) bool {
+func checkTLS(path string, t *farm.TLS, yield func(field.Error) bool) bool {
 	if err := tlsconf.CheckVersions(t); err != nil {
-		field, _, _ := strings.Cut(err.Error(), " ")
-		if !yield(Error{path, field, err.Error()}) {
+		fieldName, _, _ := strings.Cut(err.Error(), " ")
+		if !yield(field.Error{Path: path, Field: fieldName, Message: err.Error()}) {
 			return false
 		}
 	}
 	switch {
 	case len(t.Certificates) == 0:
-		return yield(Error{path, "certificates", "certificates must name at least one certificate with listener https"})
+		return yield(field.Error{Path: path, Field: "certificates", Message: "certificates must name at least one certificate with listener https"})
 	case t.Ciphers == farm.CiphersCustom && t.CustomCiphers == "":
-		return yield(Error{path, "cipherc", "cipherc is required with ciphers customsecurity: it is the cipher string"})
+		return yield(field.Error{Path: path, Field: "cipherc", Message: "cipherc is required with ciphers customsecurity: it is the cipher string"})
 	case t.Clients != farm.ClientAuthOff && t.ClientCA == "":
-		return yield(Error{path, "client_ca", "client_ca is required with client_auth " + string(t.Clients) + ": it names the authorities that sign clients"})
+		return yield(field.Error{Path: path, Field: "client_ca", Message: "client_ca is required with client_auth " + string(t.Clients) + ": it names the authorities that sign clients"})
 	}
 	return true
 }

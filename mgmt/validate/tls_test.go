@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // secure returns a farm with an https listener.
@@ -88,7 +89,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 				f.HTTP.TLS = nil
 			}
 			_, err := change(t, &validate.FarmUpdate, &f, `{`+listener+`"`+p.Name+`":`+value+`}`)
-			var broken *validate.Error
+			var broken *field.Error
 			if !errors.As(err, &broken) || broken.Field != p.Name || err.Error() != p.Name+" is allowed only with listener https; send listener https with it" {
 				t.Errorf("%s: %v", p.Name, err)
 			}

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // FollowVersions adjusts the TLS versions that were not sent, so that the enabled versions
 // are contiguous. Forms with one switch per version send a single one. It describes the
 // adjustment, "" for none. A remaining gap is rejected later, with the rules of the farm.
-func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
+func FollowVersions(sent field.Values[farm.Farm], f *farm.Farm) string {
 	t := f.ListenerTLS()
 	if t == nil {
 		return ""

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Unveil replaces the masks of a Veil in cfg by the credentials of old. So applying a
@@ -68,7 +69,7 @@ func unveilFarm(was, f *farm.Farm) error {
 		text, err := known[keys[i]].text(next[keys[i]])
 		if err != nil {
 			list, _, _ := strings.Cut(keys[i], "\x00")
-			return &Error{Path: FarmPath(f.Name), Message: fmt.Sprintf("%s: %q %s", list, *at, err)}
+			return &field.Error{Path: FarmPath(f.Name), Message: fmt.Sprintf("%s: %q %s", list, *at, err)}
 		}
 		*at = text
 		next[keys[i]]++
@@ -127,7 +128,7 @@ func unveilChecks(old, cfg *farm.Config) error {
 		case was != "" && (c.Command == hideSent(was) || c.Command == probe.Masked(was)):
 			c.Command = was
 		case isVeiled(c.Command, hideSent, namedCredential):
-			return &Error{Path: CheckPath(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
+			return &field.Error{Path: CheckPath(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
 		}
 	}
 	return nil

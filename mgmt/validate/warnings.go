@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Warnings is Rules{}.Warnings: all that do not depend on this machine.
-func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
+func Warnings(cfg *farm.Config) []field.Error { return Rules{}.Warnings(cfg) }
 
 // Warnings returns valid settings that cannot work as configured, e.g. priorities that are
 // never reached, or settings that the carrier does not support. There is one per cause, in
 // document order.
-func (r Rules) Warnings(cfg *farm.Config) []Error {
+func (r Rules) Warnings(cfg *farm.Config) []field.Error {
 	local := r.local()
-	var out []Error
+	var out []field.Error
 	for i := range cfg.Farms {
 		out = append(out, r.ownWarnings(&cfg.System, &cfg.Farms[i])...)
 		out = append(out, farmWarnings(&cfg.Farms[i], local)...)
@@ -27,33 +28,33 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 
 // warningsBetween returns those that depend on several farms, on checks or on the settings of
 // the machine.
-func warningsBetween(cfg *farm.Config) (out []Error) {
-	systemWarnings(cfg, func(e Error) { out = append(out, e) })
-	checkWarnings(cfg, func(e Error) { out = append(out, e) })
-	loadWarnings(cfg, func(e Error) { out = append(out, e) })
-	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
-		out = append(out, Error{FarmPath(f.Name), field, text})
+func warningsBetween(cfg *farm.Config) (out []field.Error) {
+	systemWarnings(cfg, func(e field.Error) { out = append(out, e) })
+	checkWarnings(cfg, func(e field.Error) { out = append(out, e) })
+	loadWarnings(cfg, func(e field.Error) { out = append(out, e) })
+	answerWarnings(cfg, func(f *farm.Farm, fieldName, text string) {
+		out = append(out, field.Error{Path: FarmPath(f.Name), Field: fieldName, Message: text})
 	})
 	return out
 }
 
 // farmWarnings returns the warnings that depend only on the farm and the addresses of this
 // machine.
-func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
+func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []field.Error) {
 	if f.SettingsProfile() == "" {
 		return nil // which is an error
 	}
 	// Paths are built only for actual warnings, as there may be many backends.
 	at := func(path func() string) warn {
-		return func(field, text string) {
+		return func(fieldName, text string) {
 			if text != "" {
-				out = append(out, Error{path(), field, text})
+				out = append(out, field.Error{Path: path(), Field: fieldName, Message: text})
 			}
 		}
 	}
 	p := ProfileOf(f)
 	at(func() string { return FarmPath(f.Name) })("vip", VIPWarning(f))
-	p.Farm().Document.unreachableWarnings(f, at(func() string { return FarmPath(f.Name) }))
+	p.Farm().Document.UnreachableWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	p.farmWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	for j, g := range f.Groups() {
 		p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
@@ -68,7 +69,7 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 
 // Concerns reports whether a warning belongs in the response about the object at path. A
 // warning about the nattype of a farm also concerns its backends.
-func Concerns(e *Error, path string) bool {
+func Concerns(e *field.Error, path string) bool {
 	return e.Path == "" || e.Path == path || e.Field == "nattype" && strings.HasPrefix(path, e.Path+" ")
 }
 
@@ -93,12 +94,12 @@ func GroupPriorityWarning(g farm.Group, i int) string { return ProfileOf(g.Farm)
 // DNS farm uses no backends. path is that of s.
 func AddBackend(path string, s *farm.Service) error {
 	if s.DNSFarm != "" {
-		return &Error{path, "dns_farm", "dns_farm must be empty before a backend can be added: a gslb farm answers for the service"}
+		return &field.Error{Path: path, Field: "dns_farm", Message: "dns_farm must be empty before a backend can be added: a gslb farm answers for the service"}
 	}
 	if s.Redirect == "" {
 		return nil
 	}
-	return &Error{path, "redirect", "redirect must be empty before a backend can be added: a service that redirects uses no backends"}
+	return &field.Error{Path: path, Field: "redirect", Message: "redirect must be empty before a backend can be added: a service that redirects uses no backends"}
 }
 
 // LocalVIP checks that addr is possible as VIP on a machine with these local addresses: one
@@ -108,7 +109,7 @@ func LocalVIP(addr netip.Addr, local []netip.Addr) error {
 	if addr.IsUnspecified() || addr.IsLoopback() || slices.Contains(local, addr) {
 		return nil
 	}
-	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
+	return &field.Error{Path: "", Field: "vip", Message: fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
 // UpVIP checks whether a farm with the VIP addr can start. down is the interface that has
@@ -117,7 +118,7 @@ func UpVIP(addr netip.Addr, down string) error {
 	if down == "" {
 		return nil
 	}
-	return &Error{"", "vip", fmt.Sprintf("the interface of the vip %s is down: bring %s up first (ip link set %s up)", addr, down, down)}
+	return &field.Error{Path: "", Field: "vip", Message: fmt.Sprintf("the interface of the vip %s is down: bring %s up first (ip link set %s up)", addr, down, down)}
 }
 
 // LocalSource checks that addr is possible as source address on a machine with these local
@@ -127,7 +128,7 @@ func LocalSource(addr netip.Addr, local []netip.Addr) error {
 	if !addr.IsValid() || addr.IsLoopback() || slices.Contains(local, addr) {
 		return nil
 	}
-	return &Error{"", "source", fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
+	return &field.Error{Path: "", Field: "source", Message: fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
 // PriorityWarning returns a text if the backend at position i of s can never be used, i.e.

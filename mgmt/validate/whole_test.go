@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func TestAWholeNumberIsOneHoweverItIsWritten(t *testing.T) {
@@ -18,7 +18,7 @@ func TestAWholeNumberIsOneHoweverItIsWritten(t *testing.T) {
 		// not JSON numbers
 		"": "", "x": "x", "5.": "5.", ".5": ".5", "+5.0": "+5.0", "0x10": "0x10", "5.0 ": "5.0 ",
 	} {
-		if got := validate.Whole(json.Number(written)); got != want {
+		if got := field.Whole(json.Number(written)); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestNumbersAreReadFromTextsAndJSON(t *testing.T) {
 		{"5", 5, true}, {"5.0", 5, true}, {"007.00", 7, true}, {"5.5", 0, false}, {"5.", 0, false}, {".0", 0, false}, {"1e3", 0, false}, {"+5.0", 0, false}, {"5.0.0", 0, false}, {"5.0x", 0, false}, {"", 0, false},
 		{5.0, 5, true}, {5.5, 0, false}, {math.NaN(), 0, false}, {int64(5), 5, true}, {true, 0, false}, {nil, 0, false},
 	} {
-		if got, ok := validate.ParseNumber(c.raw); ok != c.ok || ok && got != c.want {
+		if got, ok := field.ParseNumber(c.raw); ok != c.ok || ok && got != c.want {
 			t.Errorf("%#v: %d %v, want %d %v", c.raw, got, ok, c.want, c.ok)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // ACME orders certificates and renews them; *acme.Manager implements it.
@@ -263,7 +263,7 @@ func readACME(body map[string]any, v *acme.Settings) error {
 		}
 	}
 	if raw, sent := body["dns_wait"]; sent {
-		n, ok := validate.ParseNumber(raw)
+		n, ok := field.ParseNumber(raw)
 		if raw != nil && (!ok || n < 1 || n > acme.MaxDNSWait) {
 			return rest.BadRequest("dns_wait must be a number from 1 to %d", acme.MaxDNSWait)
 		}

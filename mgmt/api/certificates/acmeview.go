@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // OrderedItem describes an ordered certificate and its renewal.
@@ -70,20 +70,20 @@ type (
 	acmeFields    struct{}
 )
 
-func truthField(name, about string, options ...string) validate.Param {
-	return validate.Param{Name: name, PossibleValues: []string{"true", "false"}, Options: append([]string{"non_blank"}, options...), Description: about}
+func truthField(name, about string, options ...string) field.Param {
+	return field.Param{Name: name, PossibleValues: []string{"true", "false"}, Options: append([]string{"non_blank"}, options...), Description: about}
 }
 
-func targetFields() []validate.Param {
-	return []validate.Param{
+func targetFields() []field.Param {
+	return []field.Param{
 		rest.Optional("farmname", "Running http farm on port 80 that the domains resolve to."),
 		rest.Optional("vip", "Address that the domains resolve to, instead of farmname; if no farm listens on its port 80, a temporary one does during the order."),
 	}
 }
 
 // Params lists the fields for OpenAPI.
-func (orderFields) Params() []validate.Param {
-	return append([]validate.Param{
+func (orderFields) Params() []field.Param {
+	return append([]field.Param{
 		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names of the certificate; it is named after the first one. Wildcards (e.g. *.example.com) need dns-01."},
 		{Name: "challenge", PossibleValues: []string{string(acme.HTTP01), string(acme.DNS01)}, Description: "ACME challenge: http-01 on port 80, or dns-01 with TXT records created by the hook. Defaults to http-01."},
 		truthField("test", "Use the staging directory."),
@@ -91,24 +91,24 @@ func (orderFields) Params() []validate.Param {
 }
 
 // Params lists the fields for OpenAPI.
-func (renewalFields) Params() []validate.Param {
-	return append([]validate.Param{
+func (renewalFields) Params() []field.Param {
+	return append([]field.Param{
 		truthField("autorenewal", "Renew the certificate automatically.", "required"), truthField("force_renewal", "Stored; see autorenewal.force."),
 		truthField("restart", "Stored without effect; no restart is needed."),
 	}, targetFields()...)
 }
 
 // Params lists the fields for OpenAPI.
-func (renewFields) Params() []validate.Param {
-	return append([]validate.Param{
+func (renewFields) Params() []field.Param {
+	return append([]field.Param{
 		{Name: "action", PossibleValues: []string{"renew"}, Options: []string{"non_blank", "required"}, Description: "Action to perform."},
 		truthField("force_renewal", "Renew the certificate even if it is not due."), truthField("restart", "Stored without effect; no restart is needed."),
 	}, targetFields()...)
 }
 
 // Params lists the fields for OpenAPI.
-func (acmeFields) Params() []validate.Param {
-	return []validate.Param{
+func (acmeFields) Params() []field.Param {
+	return []field.Param{
 		rest.Optional("email", "Contact address for the certificate authority, required before the first order. Setting it accepts the authority's terms of service."),
 		rest.Optional("directory", "URL of the ACME directory; empty uses Let's Encrypt."),
 		rest.Optional("staging", "URL of the ACME staging directory; empty uses that of Let's Encrypt."),

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/coverage"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // losesNames describes the effect of force on certificates.
@@ -72,8 +72,8 @@ func namesDiff(file string, before, after []string) string {
 type actionFields struct{}
 
 // Params lists the fields for OpenAPI.
-func (actionFields) Params() []validate.Param {
-	return []validate.Param{
+func (actionFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "Action: restore reinstates the previously replaced certificate; the current one is kept for another restore."},
 		rest.Optional(fingerprint, "Fingerprint of the certificate that you believe to be in use. If another one is, the request is rejected with 412."),
 		rest.Optional("previous", "Fingerprint of the certificate that you expect to be restored. If another one would be, the request is rejected with 412."),

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/certs"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // CertificateItem describes a certificate or a CSR. The first fields are the same as in
@@ -100,8 +100,8 @@ type (
 )
 
 // Params lists the fields for OpenAPI.
-func (requestFields) Params() []validate.Param {
-	return []validate.Param{
+func (requestFields) Params() []field.Param {
+	return []field.Param{
 		rest.Needed("name", "Name of the CSR: letters, digits and hyphens."), rest.Needed("fqdn", "Host name or wildcard, e.g. *.example.com."),
 		rest.Needed("country", "Country code, two letters."), rest.Needed("state", "State or province."), rest.Needed("locality", "City, without hyphens and dots."),
 		rest.Needed("organization", "Organization, without hyphens and dots."), rest.Needed("division", "Organizational unit."), rest.Needed("mail", "Email address."),
@@ -110,28 +110,28 @@ func (requestFields) Params() []validate.Param {
 }
 
 // Params lists the fields for OpenAPI.
-func (partFields) Params() []validate.Param {
-	return []validate.Param{
-		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "Certificate (PEM).", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
+func (partFields) Params() []field.Param {
+	return []field.Param{
+		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "Certificate (PEM).", Plain: field.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
 		rest.Optional("key", "Private key (PEM); omit it if the certificate belongs to a CSR of this appliance."),
 		rest.Optional("intermediates", "Intermediate certificates (PEM)."),
 	}
 }
 
 // Params lists the fields for OpenAPI.
-func (pkcs12Fields) Params() []validate.Param {
-	return []validate.Param{
+func (pkcs12Fields) Params() []field.Param {
+	return []field.Param{
 		rest.Needed("name", "Name of the certificate."),
-		{Name: "pkcs12", Options: []string{"non_blank", "required"}, Description: "PKCS#12 file (.p12, .pfx) in base64, with certificate, private key and intermediate certificates.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "MIIJ…"}},
+		{Name: "pkcs12", Options: []string{"non_blank", "required"}, Description: "PKCS#12 file (.p12, .pfx) in base64, with certificate, private key and intermediate certificates.", Plain: field.Plain{Type: "string", MinLength: 1, Example: "MIIJ…"}},
 		rest.Optional("password", "Password of the file; it is not stored."),
 		{Name: "replace", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Replace an existing certificate of that name."},
 	}
 }
 
 // Params lists the fields for OpenAPI.
-func (ocspFields) Params() []validate.Param {
+func (ocspFields) Params() []field.Param {
 	words := []string{"true", "false"}
-	return []validate.Param{
+	return []field.Param{
 		{Name: "enabled", PossibleValues: words, Options: []string{"non_blank"}, Description: "Fetch and staple OCSP responses."},
 		{Name: "private_responders", PossibleValues: words, Options: []string{"non_blank"}, Description: "Allow OCSP responders with private addresses."},
 	}

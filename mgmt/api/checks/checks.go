@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // CheckView describes a health check.
@@ -22,7 +23,7 @@ type aboutCheck struct {
 	Template string   `json:"template" enum:"true,false" doc:"true for a built-in check, whose command and description cannot be changed"`
 }
 
-func (aboutCheck) Table() (string, []validate.Answered) {
+func (aboutCheck) Table() (string, []field.Answered) {
 	return "CheckView", validate.CheckAnswer.Answers()
 }
 

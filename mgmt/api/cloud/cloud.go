@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Accounts stores and checks credentials; *cloud.Manager implements it.
@@ -55,8 +55,8 @@ type Credentials struct {
 type fields struct{}
 
 // Params lists the fields of the body.
-func (fields) Params() []validate.Param {
-	return []validate.Param{
+func (fields) Params() []field.Param {
+	return []field.Param{
 		{Name: "provider", PossibleValues: []string{string(cloud.AWS), string(cloud.Azure)}, Options: []string{"required", "non_blank"}, Description: "Cloud provider."},
 		{Name: "access_key", Description: "AWS access key."}, {Name: "secret_key", Description: "Secret key; stored encrypted and never returned."}, {Name: "region", Description: "AWS region, e.g. eu-west-1."},
 		{Name: "user", Description: "ID of an Azure application (service principal)."}, {Name: "password", Description: "Secret key; stored encrypted and never returned."}, {Name: "tenant", Description: "ID or domain of the Azure tenant."},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // guardian handles a change of inline health check fields. It performs the equivalent
@@ -75,7 +75,7 @@ func checkGuardian(body, asked map[string]any) *rest.Rejection {
 			}
 		case "fgtimecheck":
 			if n, is := value.(json.Number); is {
-				text, isText = validate.Whole(n), true
+				text, isText = field.Whole(n), true
 				asked[name] = json.Number(text)
 			}
 			if !isText || !natural(text) {

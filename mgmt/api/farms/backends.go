@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // backendList serves the backends of services or of farms. V is the response for one
@@ -67,7 +68,7 @@ func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
 type backendFields struct{ ofServices, creation bool }
 
 // Params lists the fields. A field that two profiles share appears twice.
-func (of backendFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+func (of backendFields) Params() []field.Param { return paramsOf(of.Variants()) }
 
 // Variants returns the fields by profile.
 func (of backendFields) Variants() []rest.Variant {
@@ -154,7 +155,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 }
 
 // named describes a new backend in the comment of a revision.
-func named(values validate.Values[farm.Backend]) string {
+func named(values field.Values[farm.Backend]) string {
 	if port := values.Get("port").Number(); port != 0 {
 		return fmt.Sprintf("backend %s port %d", values.Get("ip").Text(), port)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) farmCertificateOperations() []*rest.Operation {
@@ -32,13 +32,13 @@ type (
 )
 
 // Params lists the fields for OpenAPI.
-func (fileFields) Params() []validate.Param {
-	return []validate.Param{rest.Needed("file", "Name of the certificate, as X.pem.")}
+func (fileFields) Params() []field.Param {
+	return []field.Param{rest.Needed("file", "Name of the certificate, as X.pem.")}
 }
 
 // Params lists the fields for OpenAPI.
-func (positionFields) Params() []validate.Param {
-	return []validate.Param{{Name: "position", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"}, Description: "New position, from 0."}}
+func (positionFields) Params() []field.Param {
+	return []field.Param{{Name: "position", Format: "integer", Interval: "0,", Options: []string{"non_blank", "required"}, Description: "New position, from 0."}}
 }
 
 // ListedCertificate is one certificate of a farm with its position.
@@ -155,7 +155,7 @@ func (s *Resource) moveFarmCertificate(c *rest.Call) (rest.Object[FarmCertificat
 	if err != nil {
 		return rest.Object[FarmCertificates]{}, err
 	}
-	to, ok := validate.ParseNumber(body["position"])
+	to, ok := field.ParseNumber(body["position"])
 	if !ok || to < 0 {
 		return rest.Object[FarmCertificates]{}, rest.BadRequest("position must be a number from 0 on")
 	}

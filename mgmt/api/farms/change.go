@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
@@ -95,7 +96,7 @@ func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
 type farmFields struct{}
 
 // Params lists the fields. A field that two profiles share appears twice.
-func (of farmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+func (of farmFields) Params() []field.Param { return paramsOf(of.Variants()) }
 
 // Variants returns the fields by profile.
 func (farmFields) Variants() []rest.Variant {
@@ -103,7 +104,7 @@ func (farmFields) Variants() []rest.Variant {
 }
 
 // decodeFarm reads a change of a farm.
-func decodeFarm(c *rest.Call, f *farm.Farm) (validate.Values[farm.Farm], error) {
+func decodeFarm(c *rest.Call, f *farm.Farm) (field.Values[farm.Farm], error) {
 	own := ProfileOf(f)
 	return decodeBeside(c, own.Farm().Update, own.rules(f), func(name string) error { return ofAnother(name, own, f.Name, changedBody) })
 }
@@ -129,7 +130,7 @@ func ofAnother(name string, own profile, farmName string, body func(profile) res
 
 // decodeOwn decodes a body with the table of the farm's profile. body returns the
 // equivalent body of another profile, or nil.
-func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *validate.Table[T], body func(profile) rest.Fields) (validate.Values[T], error) {
+func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *field.Table[T], body func(profile) rest.Fields) (field.Values[T], error) {
 	return decodeBeside(c, table, nil, func(name string) error { return ofAnother(name, ProfileOf(f), f.Name, body) })
 }
 
@@ -157,7 +158,7 @@ func newBackend(p profile) rest.Fields { return p.Backend().Create }
 func changedBackend(p profile) rest.Fields { return p.Backend().Update }
 
 func has(f rest.Fields, name string) bool {
-	return slices.ContainsFunc(f.Params(), func(p validate.Param) bool { return p.Name == name })
+	return slices.ContainsFunc(f.Params(), func(p field.Param) bool { return p.Name == name })
 }
 
 func mayRename(cfg *farm.Config, name string) error {

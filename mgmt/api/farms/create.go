@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // NewFarm is the response to the creation of a farm. Params holds the values sent.
@@ -28,7 +29,7 @@ type NewFarm struct {
 type newFarmFields struct{}
 
 // Params lists the fields. A field that two profiles share appears twice.
-func (of newFarmFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+func (of newFarmFields) Params() []field.Param { return paramsOf(of.Variants()) }
 
 // Variants returns the fields by profile.
 func (newFarmFields) Variants() []rest.Variant {
@@ -40,29 +41,29 @@ func (newFarmFields) Variants() []rest.Variant {
 type newFarmHelp struct{}
 
 // Params lists the fields. The fields of http farms come first.
-func (newFarmHelp) Params() (out []validate.Param) {
-	for _, field := range (newFarmFields{}).Params() {
-		if !slices.ContainsFunc(out, func(p validate.Param) bool { return p.Name == field.Name }) {
-			out = append(out, field)
+func (newFarmHelp) Params() (out []field.Param) {
+	for _, p := range (newFarmFields{}).Params() {
+		if !slices.ContainsFunc(out, func(known field.Param) bool { return known.Name == p.Name }) {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
 // decodeNewFarm decodes the creation of a farm with the table of its profile.
-func decodeNewFarm(c *rest.Call) (validate.Values[farm.Farm], error) {
+func decodeNewFarm(c *rest.Call) (field.Values[farm.Farm], error) {
 	body, err := c.ReadObject()
 	if err != nil {
-		return validate.Values[farm.Farm]{}, err
+		return field.Values[farm.Farm]{}, err
 	}
 	if len(body) == 0 {
-		return validate.Values[farm.Farm]{}, rest.Help(newFarmHelp{})
+		return field.Values[farm.Farm]{}, rest.Help(newFarmHelp{})
 	}
 	word, _ := body["profile"].(string)
 	own := profileNamed(farm.Profile(word))
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if err := ofAnother(name, own, "this", newBody); err != nil {
-			return validate.Values[farm.Farm]{}, err
+			return field.Values[farm.Farm]{}, err
 		}
 	}
 	return own.Farm().Create.Decode("", body)

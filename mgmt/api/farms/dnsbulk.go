@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const (
@@ -31,16 +32,16 @@ func (s *Resource) bulkOperations() []*rest.Operation {
 type bulkFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (bulkFields) Params() []validate.Param {
-	example := func(of any) validate.Plain { return validate.Plain{Example: []any{of}} }
+func (bulkFields) Params() []field.Param {
+	example := func(of any) field.Plain { return field.Plain{Example: []any{of}} }
 	least := int64(0)
 	id := rest.Needed("id", "Number of the resource.")
-	id.Format, id.Plain = "integer", validate.Plain{Type: "integer", Min: &least, Example: 1}
-	return []validate.Param{
+	id.Format, id.Plain = "integer", field.Plain{Type: "integer", Min: &least, Example: 1}
+	return []field.Param{
 		{Name: "resources", Format: "object", Options: []string{"list"}, Of: validate.RecordCreate.Params(),
 			Plain:       example(map[string]any{"rname": "www", "type": "A", "rdata": "192.0.2.10"}),
 			Description: fmt.Sprintf("Resources to add, each as it is created alone. At most %d are added, changed and deleted together: all of them or none.", mostItems)},
-		{Name: "change", Format: "object", Options: []string{"list"}, Of: append([]validate.Param{id}, validate.RecordUpdate.Params()...),
+		{Name: "change", Format: "object", Options: []string{"list"}, Of: append([]field.Param{id}, validate.RecordUpdate.Params()...),
 			Plain:       example(map[string]any{"id": 1, "rdata": "192.0.2.53"}),
 			Description: "Resources to change, each by its id, with what is to be different."},
 		{Name: "delete", Format: "integer", Interval: "0,", Options: []string{"list"}, Description: "Ids of resources to delete."},
@@ -99,7 +100,7 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 
 // bulk is a bulk change of the records of a zone, in the order of the body.
 type bulk struct {
-	add    []validate.Values[farm.Record]
+	add    []field.Values[farm.Record]
 	change []recordChange
 	gone   []int
 }
@@ -107,7 +108,7 @@ type bulk struct {
 // recordChange is the change of one record.
 type recordChange struct {
 	id     int
-	values validate.Values[farm.Record]
+	values field.Values[farm.Record]
 }
 
 func readBulk(raw []byte) (bulk, error) {
@@ -151,10 +152,10 @@ func readBulk(raw []byte) (bulk, error) {
 // itemOf names an item of a list of the body.
 func itemOf(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
-func decodeItem(raw json.RawMessage, table *validate.Table[farm.Record]) (validate.Values[farm.Record], error) {
+func decodeItem(raw json.RawMessage, table *field.Table[farm.Record]) (field.Values[farm.Record], error) {
 	fields, err := rest.DecodeObject(raw)
 	if err != nil {
-		return validate.Values[farm.Record]{}, err
+		return field.Values[farm.Record]{}, err
 	}
 	return table.Decode("", fields)
 }
@@ -178,9 +179,9 @@ func decodeChange(raw json.RawMessage) (recordChange, error) {
 }
 
 func idOf(n json.Number) (int, error) {
-	id, err := strconv.Atoi(validate.Whole(n))
+	id, err := strconv.Atoi(field.Whole(n))
 	if err != nil || id < 0 {
-		return 0, &validate.Error{Field: "id", Message: "id must be the number of a resource, as GET lists it"}
+		return 0, &field.Error{Field: "id", Message: "id must be the number of a resource, as GET lists it"}
 	}
 	return id, nil
 }
@@ -195,9 +196,9 @@ func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 		position, is = at[id]
 		switch {
 		case !is:
-			wrong.note(item, &validate.Error{Field: "id", Message: fmt.Sprintf("the resource %d does not exist in the zone %s", id, z.Name)})
+			wrong.note(item, &field.Error{Field: "id", Message: fmt.Sprintf("the resource %d does not exist in the zone %s", id, z.Name)})
 		case items[position] != "":
-			wrong.note(item, &validate.Error{Field: "id", Message: fmt.Sprintf("the resource %d is given twice, in %s too", id, items[position])})
+			wrong.note(item, &field.Error{Field: "id", Message: fmt.Sprintf("the resource %d is given twice, in %s too", id, items[position])})
 			is = false
 		default:
 			items[position] = item
@@ -226,7 +227,7 @@ func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	z.Append(added...)
 	if len(wrong.texts) == 0 {
 		itemAt := without(items, gone)
-		validate.CheckEdited(f, &was, z, func(i int, err validate.Error) bool {
+		validate.CheckEdited(f, &was, z, func(i int, err field.Error) bool {
 			item := itemAt[i]
 			switch {
 			case i >= left:
@@ -251,7 +252,7 @@ func (b *bulk) numbers() []int {
 
 // setRecord changes a record to the values of the body. The rules of the whole zone are
 // validated later.
-func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Values[farm.Record]) error {
+func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values field.Values[farm.Record]) error {
 	if err := values.Apply(r); err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ type refusals struct{ texts []string }
 func (r *refusals) note(item string, err error) bool {
 	if err != nil && len(r.texts) < mostLines {
 		text := err.Error()
-		if broken, is := err.(*validate.Error); is {
+		if broken, is := err.(*field.Error); is {
 			item, text = item+"."+broken.Field, strings.TrimPrefix(broken.Message, broken.Field+": ")
 		}
 		r.texts = append(r.texts, item+": "+text)

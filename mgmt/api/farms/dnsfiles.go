@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
@@ -105,7 +106,7 @@ func importWarning(read *zonefile.Read, zone string) string {
 // for which none is possible.
 func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	read.Zone.Records = slices.Clone(read.Zone.Records)
-	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err validate.Error) bool {
+	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err field.Error) bool {
 		out = append(out, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
 		return true
 	})
@@ -174,7 +175,7 @@ func namedAs(z *farm.Zone, list []farm.Record) iter.Seq2[int, farm.Record] {
 // these lines of a file. was is the zone before their addition, or nil.
 func brokenRules(f *farm.Farm, was, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	first := z.Len() - len(lines)
-	validate.CheckEdited(f, was, z, func(i int, err validate.Error) bool {
+	validate.CheckEdited(f, was, z, func(i int, err field.Error) bool {
 		if z.At(i).Type != farm.RecordALIAS { // makeAliases reports these
 			line := 0
 			if i >= first {

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // DNSFarmView describes a gslb farm without its services and zones.
@@ -26,7 +27,7 @@ type aboutDNSFarm struct {
 	Warnings []string `json:"warnings,omitempty" doc:"Parts of the farm that currently cannot work"`
 }
 
-func (aboutDNSFarm) Table() (string, []validate.Answered) {
+func (aboutDNSFarm) Table() (string, []field.Answered) {
 	return "DNSFarmView", validate.DNSFarmAnswer.Answers()
 }
 
@@ -66,7 +67,7 @@ type aboutDNSService struct {
 	Backends []DNSBackendView `json:"backends"`
 }
 
-func (aboutDNSService) Table() (string, []validate.Answered) {
+func (aboutDNSService) Table() (string, []field.Answered) {
 	return "DNSServiceView", validate.DNSServiceUpdate.Answers()
 }
 
@@ -93,7 +94,7 @@ type aboutDNSBackend struct {
 	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
-func (aboutDNSBackend) Table() (string, []validate.Answered) {
+func (aboutDNSBackend) Table() (string, []field.Answered) {
 	return "DNSBackendView", validate.DNSBackendAnswer.Answers()
 }
 
@@ -117,7 +118,7 @@ type aboutZone struct {
 	Resources []RecordView `json:"resources,omitzero" doc:"Records, in order; absent with records=count, and by default in zones of more than 10000 records"`
 }
 
-func (aboutZone) Table() (string, []validate.Answered) {
+func (aboutZone) Table() (string, []field.Answered) {
 	return "ZoneView", validate.ZoneUpdate.Answers()
 }
 
@@ -174,7 +175,7 @@ type aboutRecord struct {
 	Zone string `json:"zone"`
 }
 
-func (aboutRecord) Table() (string, []validate.Answered) {
+func (aboutRecord) Table() (string, []field.Answered) {
 	return "RecordView", validate.RecordUpdate.Answers()
 }
 

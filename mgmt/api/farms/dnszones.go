@@ -14,6 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) zoneOperations() []*rest.Operation {
@@ -175,7 +176,7 @@ func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
 
 // tellSerial warns if a zone starts with a newer serial than the one sent, and shows it.
 // Secondaries may hold an earlier zone of the same name, so its serial must not decrease.
-func tellSerial(out *rest.Changed, z *farm.Zone, v validate.Value) {
+func tellSerial(out *rest.Changed, z *farm.Zone, v field.Value) {
 	sent := uint32(v.Number())
 	if sent == 0 || sent == z.Serial {
 		return
@@ -235,7 +236,7 @@ func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
 }
 
 // newerSerial rejects a serial that secondaries would ignore.
-func newerSerial(z *farm.Zone, v validate.Value) error {
+func newerSerial(z *farm.Zone, v field.Value) error {
 	if serial := uint32(v.Number()); serial != 0 && serial != z.Serial && !farm.NewerSerial(serial, z.Serial) {
 		return rest.BadRequest("serial: secondaries take %d for older than the serial in force, %d (RFC 1982), and would not copy the zone: set a newer one", serial, z.Serial)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Explainer explains the handling of a hypothetical request; the engine implements it. It
@@ -43,8 +44,8 @@ func (s *Resource) explainOperations() []*rest.Operation {
 type explainFields struct{}
 
 // Params lists the fields for OpenAPI.
-func (explainFields) Params() []validate.Param {
-	return []validate.Param{
+func (explainFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "url", Options: []string{"non_blank"}, Description: "Path with query, or a complete http or https URL. Required for http farms; url, method and headers apply only to them."},
 		{Name: "method", Options: []string{"non_blank"}, Description: "Defaults to GET."},
 		{Name: "headers", Format: "Name: value", Options: []string{"list"},

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // L4FarmView describes an l4xnat farm without its backends.
@@ -28,7 +29,7 @@ type aboutL4Farm struct {
 	Warnings []string        `json:"warnings,omitempty" doc:"Parts of the farm that currently cannot work"`
 }
 
-func (aboutL4Farm) Table() (string, []validate.Answered) {
+func (aboutL4Farm) Table() (string, []field.Answered) {
 	return "L4FarmView", validate.L4FarmAnswer.Answers()
 }
 
@@ -64,7 +65,7 @@ type aboutL4Backend struct {
 	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
-func (aboutL4Backend) Table() (string, []validate.Answered) {
+func (aboutL4Backend) Table() (string, []field.Answered) {
 	return "L4BackendView", validate.L4BackendAnswer.Answers()
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // profile holds the API's knowledge of one profile, in addition to validation. A new
@@ -119,7 +120,7 @@ const (
 )
 
 // paramsOf returns the fields of all variants of a body.
-func paramsOf(variants []rest.Variant) (out []validate.Param) {
+func paramsOf(variants []rest.Variant) (out []field.Param) {
 	for _, s := range variants {
 		out = append(out, s.Of.Params()...)
 	}

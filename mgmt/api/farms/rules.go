@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // ruleOperations returns the operations of all rule lists of farms and services.
@@ -27,7 +28,7 @@ type ruleList[T comparable, V any] struct {
 	s      *Resource
 	name   string
 	kind   *validate.RuleList[T]
-	change validate.Table[T]
+	change field.Table[T]
 	show   func(int, T) V
 	// of finds the list of the farm or service in the path.
 	of func(c *rest.Call, cfg *farm.Config) (list *[]T, owner string, err error)
@@ -228,13 +229,13 @@ func (l ruleList[T, V]) move(c *rest.Call) (rest.Object[Moved], error) {
 // send whole objects back, so an empty list is ignored if the actual one is empty too.
 // Other lists are rejected, because they have operations of their own. foreign can reject a
 // field before the table does.
-func decodeBeside[T any](c *rest.Call, table *validate.Table[T], lists map[string]int, foreign func(name string) error) (validate.Values[T], error) {
+func decodeBeside[T any](c *rest.Call, table *field.Table[T], lists map[string]int, foreign func(name string) error) (field.Values[T], error) {
 	body, err := c.ReadObject()
 	if err != nil {
-		return validate.Values[T]{}, err
+		return field.Values[T]{}, err
 	}
 	if len(body) == 0 {
-		return validate.Values[T]{}, rest.Help(table)
+		return field.Values[T]{}, rest.Help(table)
 	}
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		value, sent := body[name]
@@ -242,13 +243,13 @@ func decodeBeside[T any](c *rest.Call, table *validate.Table[T], lists map[strin
 			continue
 		}
 		if list, is := value.([]any); !is || len(list) > 0 || lists[name] > 0 {
-			return validate.Values[T]{}, rest.BadRequest("%s: its items are changed one by one, with POST to %s/%s, and PUT and DELETE to its ids", name, c.Request.URL.Path, name)
+			return field.Values[T]{}, rest.BadRequest("%s: its items are changed one by one, with POST to %s/%s, and PUT and DELETE to its ids", name, c.Request.URL.Path, name)
 		}
 		delete(body, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		if err := foreign(name); err != nil {
-			return validate.Values[T]{}, err
+			return field.Values[T]{}, err
 		}
 	}
 	return table.Decode("", body)

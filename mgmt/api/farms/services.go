@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // services holds the API's knowledge of the services of one profile. Implementations use
@@ -32,7 +33,7 @@ type services interface {
 // servicesOf implements services for farms that store them as a list of T, in the order of
 // their groups. V is the response type.
 type servicesOf[T, V any] struct {
-	creation, change *validate.Table[T]
+	creation, change *field.Table[T]
 	list             func(*farm.Farm) *[]T
 	view             func(*Resource, *rest.Call, farm.Group) V
 	// rules returns the length of each list that is changed item by item.
@@ -142,7 +143,7 @@ func sameProfile(now, was *farm.Farm) error {
 type serviceFields struct{ creation bool }
 
 // Params lists the fields. A field that two profiles share appears twice.
-func (of serviceFields) Params() []validate.Param { return paramsOf(of.Variants()) }
+func (of serviceFields) Params() []field.Param { return paramsOf(of.Variants()) }
 
 // Variants returns the fields by profile.
 func (of serviceFields) Variants() []rest.Variant {

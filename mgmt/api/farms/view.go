@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // FarmView describes an http farm. The lists at the end have operations of their own.
@@ -31,7 +32,7 @@ type aboutFarm struct {
 	ReplaceResponse      []ReplacedHeader    `json:"replaceresponseheader"`
 }
 
-func (aboutFarm) Table() (string, []validate.Answered) {
+func (aboutFarm) Table() (string, []field.Answered) {
 	return "FarmView", validate.FarmAnswer.Answers()
 }
 
@@ -137,7 +138,7 @@ type aboutService struct {
 	Rewrites        []RewrittenURL   `json:"rewriteurl"`
 }
 
-func (aboutService) Table() (string, []validate.Answered) {
+func (aboutService) Table() (string, []field.Answered) {
 	return "ServiceView", validate.ServiceAnswer.Answers()
 }
 
@@ -167,7 +168,7 @@ type aboutBackend struct {
 	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
-func (aboutBackend) Table() (string, []validate.Answered) {
+func (aboutBackend) Table() (string, []field.Answered) {
 	return "BackendView", validate.BackendAnswer.Answers()
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // evidence collects the evidence about a part of the configuration.
@@ -79,7 +79,7 @@ func startedBy(command string) (program string, unfit error) {
 
 // warnings returns the warnings for part. Warnings may name other farms, so farms hidden
 // from the caller are removed first.
-func (s *Resource) warnings(c *rest.Call, part *farm.Config) []validate.Error {
+func (s *Resource) warnings(c *rest.Call, part *farm.Config) []field.Error {
 	if c.SeesAll() {
 		return s.deps.Rules.Warnings(c.Config)
 	}

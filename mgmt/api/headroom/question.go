@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // question is the body of a rehearsal.
@@ -22,8 +22,8 @@ const (
 )
 
 // Params lists the fields for OpenAPI.
-func (question) Params() []validate.Param {
-	return []validate.Param{
+func (question) Params() []field.Param {
+	return []field.Param{
 		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list", "non_blank"}, Description: "Backends to remove, each given by farm, service and id; for l4xnat farms by farm and id."},
 		{Name: "farm", Options: []string{"non_blank"}, Description: "Farm from which a share of the backends of each service is removed, starting with the first."},
 		{Name: "share", Interval: "1,100", Options: []string{"non_blank"}, Description: "Percentage of backends to remove, rounded down, at least one backend; defaults to 50. With farm only."},

@@ -4,7 +4,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func kindNames(kinds []event.Kind) []string {
@@ -23,8 +23,8 @@ func severityName(c notify.Choice) string {
 }
 
 // choiceParams returns the fields that select events.
-func choiceParams(none string) []validate.Param {
-	return []validate.Param{
+func choiceParams(none string) []field.Param {
+	return []field.Param{
 		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to report; " + none + "."},
 		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Options: []string{"null"}, Description: "Minimum severity to report; defaults to info."},
 	}

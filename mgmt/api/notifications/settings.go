@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) listAlerts(c *rest.Call) (rest.List[AlertView], error) {
@@ -112,7 +112,7 @@ func (s *Resource) setBackends(c *rest.Call) (rest.Object[BackendsView], error) 
 		if raw, sent := body["avoidflappingtime"]; sent {
 			n.Backends.AvoidFlapping = nil
 			if raw != nil {
-				seconds, ok := validate.ParseNumber(raw)
+				seconds, ok := field.ParseNumber(raw)
 				if !ok || seconds < 0 || seconds > notify.MaxAvoidFlapping {
 					return rest.BadRequest("avoidflappingtime must be a number of seconds from 0 to %d, got %s", notify.MaxAvoidFlapping, rest.Quote(fmt.Sprint(raw)))
 				}

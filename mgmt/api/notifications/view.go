@@ -5,7 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // hidden stands for a stored password.
@@ -78,18 +78,18 @@ type (
 var prefixField = rest.Optional("prefix", fmt.Sprintf("Prefix of the email subjects: at most %d letters, digits, spaces, _, - and brackets.", notify.MaxPrefix))
 
 // Params are the fields of the body.
-func (testFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Send a test email now; the response contains the result."}}
+func (testFields) Params() []field.Param {
+	return []field.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Send a test email now; the response contains the result."}}
 }
 
 // Params are the fields of the body.
-func (actionFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"enable", "disable"}, Options: []string{"non_blank", "required"}, Description: "Action for the alert."}}
+func (actionFields) Params() []field.Param {
+	return []field.Param{{Name: "action", PossibleValues: []string{"enable", "disable"}, Options: []string{"non_blank", "required"}, Description: "Action for the alert."}}
 }
 
 // Params are the fields of the body.
-func (emailFields) Params() []validate.Param {
-	return append([]validate.Param{
+func (emailFields) Params() []field.Param {
+	return append([]field.Param{
 		rest.Optional("server", "Mail server as host or host:port; the default port is 25, or 587 with tls. Empty disables sending."),
 		rest.Optional("user", "User name for the mail server; empty disables authentication."),
 		rest.Optional("password", "Password for the mail server; stored encrypted and never shown. Empty removes it."),
@@ -101,15 +101,15 @@ func (emailFields) Params() []validate.Param {
 }
 
 // Params are the fields of the body.
-func (backendFields) Params() []validate.Param {
-	return []validate.Param{prefixField, {Name: "avoidflappingtime", Interval: fmt.Sprintf("0,%d", notify.MaxAvoidFlapping), Options: []string{"null"},
+func (backendFields) Params() []field.Param {
+	return []field.Param{prefixField, {Name: "avoidflappingtime", Interval: fmt.Sprintf("0,%d", notify.MaxAvoidFlapping), Options: []string{"null"},
 		Description: fmt.Sprintf("Minimum duration of a state before it is reported, in seconds; defaults to %d.", notify.DefaultAvoidFlapping)}}
 }
 
 // Params are the fields of the body.
-func (clusterFields) Params() []validate.Param { return []validate.Param{prefixField} }
+func (clusterFields) Params() []field.Param { return []field.Param{prefixField} }
 
 // Params are the fields of the body.
-func (interfaceFields) Params() []validate.Param {
-	return []validate.Param{{Name: "interfaces", Options: []string{"list", "null"}, Description: "Network interfaces to report; none means all."}}
+func (interfaceFields) Params() []field.Param {
+	return []field.Param{{Name: "interfaces", Options: []string{"list", "null"}, Description: "Network interfaces to report; none means all."}}
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const kinds = base + "/kinds"
@@ -43,8 +43,8 @@ type KindView struct {
 type wayFields struct{}
 
 // Params are the fields of the body.
-func (wayFields) Params() []validate.Param {
-	return append([]validate.Param{{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Send events to this destination."}}, choiceParams("none means all")...)
+func (wayFields) Params() []field.Param {
+	return append([]field.Param{{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Send events to this destination."}}, choiceParams("none means all")...)
 }
 
 func (s *Resource) listKinds(c *rest.Call) (rest.List[KindView], error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const (
@@ -73,8 +73,8 @@ type (
 )
 
 // Params are the fields of the body.
-func (webhookFields) Params() []validate.Param {
-	return append([]validate.Param{
+func (webhookFields) Params() []field.Param {
+	return append([]field.Param{
 		rest.Optional("url", "URL that receives messages by POST: https:// or http://."),
 		rest.Optional("secret", fmt.Sprintf("Key for signing messages, at least %d printable characters; stored encrypted and never shown.", notify.MinSecret)),
 		rest.Optional("ca", "CA list for verifying the receiver; empty uses the system's."),
@@ -83,8 +83,8 @@ func (webhookFields) Params() []validate.Param {
 }
 
 // Params are the fields of the body.
-func (newWebhookFields) Params() []validate.Param {
-	out := append([]validate.Param{rest.Needed("name", "Name: a to z, digits and -.")}, webhookFields{}.Params()...)
+func (newWebhookFields) Params() []field.Param {
+	out := append([]field.Param{rest.Needed("name", "Name: a to z, digits and -.")}, webhookFields{}.Params()...)
 	for i := range out {
 		if n := out[i].Name; n == "url" || n == "secret" {
 			out[i].Options = []string{"non_blank", "required"}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Keys stores the API keys; *store.Store implements it.
@@ -54,8 +54,8 @@ type NewKey struct {
 type keyFields struct{}
 
 // Params lists the fields for OpenAPI.
-func (keyFields) Params() []validate.Param {
-	return []validate.Param{{Name: "comment", Description: "Purpose of the key."}}
+func (keyFields) Params() []field.Param {
+	return []field.Param{{Name: "comment", Description: "Purpose of the key."}}
 }
 
 func (s *Resource) createKey(c *rest.Call) (rest.Object[NewKey], error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) roleOperations() []*rest.Operation {
@@ -97,10 +98,10 @@ func (s *Resource) permissionsOf(name string) func(rbac.Permission) bool {
 type roleFields struct{}
 
 // Params lists the sections for OpenAPI.
-func (roleFields) Params() (out []validate.Param) {
+func (roleFields) Params() (out []field.Param) {
 	for _, p := range rbac.Permissions() {
 		if len(out) == 0 || out[len(out)-1].Name != p.Section() {
-			out = append(out, validate.Param{Name: p.Section(), Format: "object", Description: "Permissions, each true or false:"})
+			out = append(out, field.Param{Name: p.Section(), Format: "object", Description: "Permissions, each true or false:"})
 		}
 		last := &out[len(out)-1]
 		last.Description += " " + p.Name()
@@ -141,7 +142,7 @@ func sentSwitches(body map[string]any) (map[rbac.Permission]bool, error) {
 			return nil, rest.BadRequest("%s must be an object of permissions, each true or false", section)
 		}
 		for name, value := range names {
-			on, is := validate.ParseBool(value)
+			on, is := field.ParseBool(value)
 			if !is {
 				return nil, rest.BadRequest("%s: %s must be true or false", section, rest.Quote(name))
 			}

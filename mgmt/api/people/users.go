@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func (s *Resource) userOperations() []*rest.Operation {
@@ -194,7 +195,7 @@ func (s *Resource) choosing(c *rest.Call, key *string, change func() error) erro
 // sentValues holds the values of a body about a user.
 type sentValues interface {
 	Has(name string) bool
-	Get(name string) validate.Value
+	Get(name string) field.Value
 }
 
 func userChange(sent sentValues) rbac.UserChange {

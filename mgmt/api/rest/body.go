@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // maxBody bounds all bodies except configuration documents, whose limit is document.MaxSize
@@ -218,7 +218,7 @@ func decodeField(out map[string]any, name string, dec *json.Decoder, depth int) 
 // plainNumber returns value. An integer in any notation becomes plain digits.
 func plainNumber(value any) any {
 	if n, is := value.(json.Number); is {
-		return json.Number(validate.Whole(n))
+		return json.Number(field.Whole(n))
 	}
 	return value
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/example"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Varied is a body with one variant per profile.
@@ -75,7 +77,7 @@ func (o *Operation) bodyName(profile string) string {
 }
 
 // bodySchema converts a table of fields into the schema of a body.
-func bodySchema(params []validate.Param, some bool) *huma.Schema {
+func bodySchema(params []field.Param, some bool) *huma.Schema {
 	out := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
 	if one := 1; some {
 		out.MinProperties = &one
@@ -115,7 +117,7 @@ func sortedNames(of map[string]*huma.Schema) (out []string) {
 }
 
 // fieldSchema describes the values of one field.
-func fieldSchema(p validate.Param) *huma.Schema {
+func fieldSchema(p field.Param) *huma.Schema {
 	about := p.Description
 	if p.Format != "" && p.Format != "integer" && p.Format != "object" {
 		about += " Form: " + p.Format + "."
@@ -169,9 +171,9 @@ func float(n *int64) *float64 {
 }
 
 // plainOf derives the plain form of a field outside of tables from its description.
-func plainOf(p validate.Param) validate.Plain {
+func plainOf(p field.Param) field.Plain {
 	has := func(option string) bool { return slices.Contains(p.Options, option) }
-	out := validate.Plain{Type: huma.TypeString, Null: !has("non_blank") || has("null"), Example: validate.Example(p.Name)}
+	out := field.Plain{Type: huma.TypeString, Null: !has("non_blank") || has("null"), Example: example.Of(p.Name)}
 	for _, word := range p.PossibleValues {
 		out.Enum = append(out.Enum, word)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Call is one request in one handler. Only that handler's goroutine uses it.
@@ -48,7 +48,7 @@ type Call struct {
 	// etag is the revision of the operation's subject.
 	etag string
 	// warnings concern the configuration after the change made by this call.
-	warnings []validate.Error
+	warnings []field.Error
 	// disposition makes the client save the response as a file.
 	disposition string
 	// dry marks a dry run. tried is the configuration it would have produced.

@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // dryRun is the query parameter of a dry run.
@@ -33,10 +34,10 @@ type WarningItem struct {
 
 // ImpactItem is the cost of a change for the traffic of one farm.
 type ImpactItem struct {
-	Farm     string        `json:"farm"`
-	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: applies only to new connections; restart: the listener restarts and clients must reconnect; traffic: affects all traffic of the farm; cut: closes connections and sessions of backends"`
-	Fields   []string      `json:"fields" doc:"Fields whose change has this impact"`
-	Backends []string      `json:"backends,omitempty" doc:"Backends whose connections are closed"`
+	Farm     string     `json:"farm"`
+	Cost     field.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: applies only to new connections; restart: the listener restarts and clients must reconnect; traffic: affects all traffic of the farm; cut: closes connections and sessions of backends"`
+	Fields   []string   `json:"fields" doc:"Fields whose change has this impact"`
+	Backends []string   `json:"backends,omitempty" doc:"Backends whose connections are closed"`
 	Carried
 }
 
@@ -122,7 +123,7 @@ func (c *Call) onlyTried() *Rejection {
 
 // raised returns the warnings that a tried change causes, and those about farms that it
 // changes. Warnings of other farms exist without it.
-func (c *Call) raised() (out []validate.Error) {
+func (c *Call) raised() (out []field.Error) {
 	same := map[string]bool{}
 	if next := c.tried.Config; next != nil {
 		for i := range next.Farms {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/trial"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // ErrConfigFile means that the start-up file cannot be read. The wrapping error gives the
@@ -43,7 +43,7 @@ type Rejection struct {
 	Write       *int   // the position of the rejected write in a transaction
 	Cause       error
 	// help replaces the body by the list of possible fields.
-	help []validate.Param
+	help []field.Param
 	// answer replaces the body by the result of a dry run.
 	answer any
 	// Header holds further headers, e.g. Retry-After.
@@ -99,7 +99,7 @@ func NotFound(format string, args ...any) *Rejection {
 func RejectionOf(err error, expected bool) *Rejection {
 	var known *Rejection
 	var forceable *apply.Forceable
-	var broken *validate.Error
+	var broken *field.Error
 	var refused *apply.Refused
 	var placed *document.Error
 	var full *disk.Error

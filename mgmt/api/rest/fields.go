@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // ReadObject reads the body as one JSON object.
@@ -19,13 +20,13 @@ func (c *Call) ReadObject() (map[string]any, error) {
 
 // Decode decodes the body with the table of its fields. An empty body is rejected with a
 // list of the possible fields.
-func Decode[T any](c *Call, table *validate.Table[T]) (validate.Values[T], error) {
+func Decode[T any](c *Call, table *field.Table[T]) (field.Values[T], error) {
 	body, err := c.ReadObject()
 	if err != nil {
-		return validate.Values[T]{}, err
+		return field.Values[T]{}, err
 	}
 	if len(body) == 0 {
-		return validate.Values[T]{}, Help(table)
+		return field.Values[T]{}, Help(table)
 	}
 	return table.Decode("", body)
 }
@@ -48,7 +49,7 @@ func (o *Operation) fieldNamed(r *Rejection) string {
 		all = many.Variants()
 	}
 	for _, one := range all {
-		if slices.ContainsFunc(one.Of.Params(), func(p validate.Param) bool { return p.Name == name }) {
+		if slices.ContainsFunc(one.Of.Params(), func(p field.Param) bool { return p.Name == name }) {
 			return name
 		}
 	}
@@ -87,7 +88,7 @@ func checkNames(f Fields, body map[string]any) error {
 	}
 	for name := range body {
 		if !slices.Contains(names, name) {
-			return BadRequest("unknown field %s%s", Quote(name), validate.FieldSuggestion(name, names))
+			return BadRequest("unknown field %s%s", Quote(name), suggest.Field(name, names))
 		}
 	}
 	return nil

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// field is a filter field of a list: any field that a response shows. Texts and times match
+// filterField is a filter field of a list: any field that a response shows. Texts and times match
 // by substring. Enumerations and numbers must match as a whole. Case is ignored. A list or
 // an object matches if any value in it matches.
-type field struct {
+type filterField struct {
 	name  string
 	exact bool
 	index []int // in the struct
 }
 
-func (f field) about() string {
+func (f filterField) about() string {
 	if f.exact {
 		return "Only entries with this " + f.name
 	}
@@ -34,10 +34,10 @@ type Shaped interface {
 }
 
 // fieldsOf lists the fields of an item type, without duplicates.
-func fieldsOf(t reflect.Type) (out []field) {
-	add := func(all []field) {
+func fieldsOf(t reflect.Type) (out []filterField) {
+	add := func(all []filterField) {
 		for _, f := range all {
-			if !slices.ContainsFunc(out, func(known field) bool { return known.name == f.name }) {
+			if !slices.ContainsFunc(out, func(known filterField) bool { return known.name == f.name }) {
 				out = append(out, f)
 			}
 		}
@@ -59,11 +59,11 @@ func fieldsOf(t reflect.Type) (out []field) {
 
 var structs sync.Map // fields by type; filters use them for each item
 
-func fieldsOfStruct(t reflect.Type) []field {
+func fieldsOfStruct(t reflect.Type) []filterField {
 	if known, ok := structs.Load(t); ok {
-		return known.([]field)
+		return known.([]filterField)
 	}
-	var out []field
+	var out []filterField
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
@@ -72,7 +72,7 @@ func fieldsOfStruct(t reflect.Type) []field {
 		exact := wholeKind(f.Type)
 		for _, known := range []string{f.Tag.Get("filter"), name} { // the name in the contract, and the one shown
 			if known != "" {
-				out = append(out, field{name: known, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
+				out = append(out, filterField{name: known, exact: exact || f.Tag.Get("enum") != "", index: f.Index})
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func matchesOne(item reflect.Value, f filter) bool {
 
 func matchesStruct(item reflect.Value, f filter) bool {
 	all := fieldsOfStruct(item.Type())
-	at := slices.IndexFunc(all, func(known field) bool { return known.name == f.name })
+	at := slices.IndexFunc(all, func(known filterField) bool { return known.name == f.name })
 	return at >= 0 && equal(item.FieldByIndex(all[at].index), f.want, all[at].exact)
 }
 

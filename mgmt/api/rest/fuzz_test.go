@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // FuzzBodies sends arbitrary bytes to the decoder of every kind of body. None may panic. An
@@ -66,11 +67,11 @@ func FuzzBodies(f *testing.F) {
 // sample is a small body outside of tables.
 type sample struct{}
 
-func (sample) Params() []validate.Param {
-	return []validate.Param{Needed("id", "What is meant."), Optional("comment", "Why.")}
+func (sample) Params() []field.Param {
+	return []field.Param{Needed("id", "What is meant."), Optional("comment", "Why.")}
 }
 
-func try[T any](t *testing.T, table *validate.Table[T], body map[string]any, to T) {
+func try[T any](t *testing.T, table *field.Table[T], body map[string]any, to T) {
 	values, err := table.Decode("", body)
 	if err != nil {
 		if r := RejectionOf(err, false); r.Status != 400 || len(r.Message) > 4096 {

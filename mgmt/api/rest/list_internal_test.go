@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 type word string
@@ -124,11 +124,11 @@ type aboutThing struct {
 	ID int `json:"id"`
 }
 
-func (aboutThing) Table() (string, []validate.Answered) {
-	return "Thing", []validate.Answered{
-		{Param: validate.Param{Name: "alias"}, Type: "string"},
-		{Param: validate.Param{Name: "mode", PossibleValues: []string{"a", "ab"}}, Type: "string", Whole: true},
-		{Param: validate.Param{Name: "weight"}, Type: "integer"},
+func (aboutThing) Table() (string, []field.Answered) {
+	return "Thing", []field.Answered{
+		{Param: field.Param{Name: "alias"}, Type: "string"},
+		{Param: field.Param{Name: "mode", PossibleValues: []string{"a", "ab"}}, Type: "string", Whole: true},
+		{Param: field.Param{Name: "weight"}, Type: "integer"},
 	}
 }
 
@@ -191,7 +191,7 @@ type countedThing struct{ aboutThing }
 
 var tablesListed int
 
-func (c countedThing) Table() (string, []validate.Answered) {
+func (c countedThing) Table() (string, []field.Answered) {
 	tablesListed++
 	return c.aboutThing.Table()
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // HelpBody is the response to an empty body. It lists the possible fields.
 type HelpBody struct {
-	Description string           `json:"description"`
-	Message     string           `json:"message"`
-	Params      []validate.Param `json:"params"`
+	Description string        `json:"description"`
+	Message     string        `json:"message"`
+	Params      []field.Param `json:"params"`
 }
 
 // Content types of successful responses.

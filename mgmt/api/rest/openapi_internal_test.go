@@ -9,11 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func TestAFieldOfNoTableIsDocumentedByWhatItsLineTells(t *testing.T) {
-	for want, p := range map[string]validate.Param{
+	for want, p := range map[string]field.Param{
 		`{"type":"array","examples":[["a"]],"items":{"type":"string","enum":["a","b"],"minLength":1}}`:                    {PossibleValues: []string{"a", "b"}, Options: []string{"list", "non_blank"}},
 		`{"type":"integer","examples":[1],"minimum":1,"maximum":9}`:                                                       {Format: "integer", Interval: "1,9", Options: []string{"non_blank"}},
 		`{"type":["integer","null"],"examples":[1],"minimum":0}`:                                                          {Interval: "0,"},
@@ -56,13 +56,13 @@ func normal(t *testing.T, text string) string {
 // A table field is documented in its plain form, with its unit and the cost of changing it.
 func TestAFieldOfATableIsDocumentedInItsPlainForm(t *testing.T) {
 	low, high := int64(1), int64(9)
-	for want, f := range map[string]validate.Plain{
+	for want, f := range map[string]field.Plain{
 		`{"type":"integer","title":"Weight","default":1,"examples":[2],"minimum":1,"maximum":9,"x-unit":"s","x-cost":"none","x-advanced":true}`: {
-			Type: "integer", Min: &low, Max: &high, Default: int64(1), Example: int64(2), Unit: "s", Cost: validate.CostNone, IsAdvanced: true, Label: "Weight"},
+			Type: "integer", Min: &low, Max: &high, Default: int64(1), Example: int64(2), Unit: "s", Cost: field.CostNone, IsAdvanced: true, Label: "Weight"},
 		`{"type":["array","null"],"items":{"type":"string","pattern":"^a","minLength":1,"maxLength":5},"maxItems":3}`: {
 			Type: "array", Null: true, Pattern: "^a", MinLength: 1, MaxLength: 5, MaxItems: 3},
 	} {
-		if got := written(t, fieldSchema(validate.Param{Name: "x", Plain: f})); got != normal(t, want) {
+		if got := written(t, fieldSchema(field.Param{Name: "x", Plain: f})); got != normal(t, want) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

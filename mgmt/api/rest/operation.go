@@ -17,7 +17,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/mgmt/trial"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // Methods of operations.
@@ -97,8 +98,8 @@ type Operation struct {
 	page func(*Call, *Rejection) []byte
 }
 
-// Fields is the part of a validate.Table that the OpenAPI document needs.
-type Fields interface{ Params() []validate.Param }
+// Fields is the part of a field.Table that the OpenAPI document needs.
+type Fields interface{ Params() []field.Param }
 
 // query is one query parameter.
 type query struct{ name, description string }
@@ -251,7 +252,7 @@ func (o *Operation) knownQuery(unknown string) string {
 	for _, q := range o.queries {
 		names = append(names, q.name)
 	}
-	return validate.Near(unknown, names) + ": allowed are " + strings.Join(names, ", ")
+	return suggest.Near(unknown, names) + ": allowed are " + strings.Join(names, ", ")
 }
 
 // Changes reports whether the operation changes something.

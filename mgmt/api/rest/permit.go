@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // The right to change a farm does not cover the objects that it refers to: a health check,
@@ -95,7 +96,7 @@ func (c *Call) permitLog(before *farm.Config, old, f *farm.Farm) error {
 	}
 	for i := range before.Farms {
 		if other := &before.Farms[i]; logFile(other) == name && !c.mayFarm(other.ID) {
-			return &validate.Error{Path: validate.FarmPath(f.Name), Field: "log_file", Message: "log_file must not be that of a farm of another group, got " + Quote(name)}
+			return &field.Error{Path: validate.FarmPath(f.Name), Field: "log_file", Message: "log_file must not be that of a farm of another group, got " + Quote(name)}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // A check whose command starts a local program runs whatever the command says on this
@@ -27,7 +28,7 @@ func (c *Call) permitPrograms(before, after *farm.Config) error {
 			return err
 		}
 		if err := probe.Unfit(check.Command); err != nil && !c.restoresAsRoot() {
-			return &validate.Error{Path: validate.CheckPath(check.Name), Field: "command",
+			return &field.Error{Path: validate.CheckPath(check.Name), Field: "command",
 				Message: "command must not start " + Quote(path.Base(program)) + ": " + err.Error()}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // Strictly decodes an object with only these fields, each at most once.
@@ -26,7 +26,7 @@ func Strictly(raw []byte, into any, names ...string) error {
 		name := t.(string) // names in an object are strings
 		switch {
 		case !slices.Contains(names, name):
-			return fmt.Errorf("unknown field %s%s", Quote(name), validate.FieldSuggestion(name, names))
+			return fmt.Errorf("unknown field %s%s", Quote(name), suggest.Field(name, names))
 		case seen[name]:
 			return fmt.Errorf("%s: given twice", name)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const (
@@ -76,14 +77,14 @@ func linkedIn(before, after *farm.Config, was, is []farm.Farm) (out []linked) {
 // unasked returns a warning for each group whose newly linked check cannot probe its
 // backends, e.g. because this machine permits no ICMP. It waits up to firstProbes for the
 // first results. Writes of a transaction leave it to the transaction.
-func (c *Call) unasked(before, after *farm.Config) (out []validate.Error) {
+func (c *Call) unasked(before, after *farm.Config) (out []field.Error) {
 	if c.host.Unasked == nil || apply.DraftOf(c.Context) != nil || before == after {
 		return nil
 	}
 	deadline := time.Now().Add(firstProbes)
 	for _, l := range linkedBy(before, after) {
 		if why := c.cannotAsk(l.Group, deadline); why != "" {
-			out = append(out, validate.Error{Path: l.path, Field: "farmguardian", Message: why})
+			out = append(out, field.Error{Path: l.path, Field: "farmguardian", Message: why})
 		}
 	}
 	return out

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // TextList reads a list of strings.
@@ -25,13 +25,13 @@ func TextList(body map[string]any, name string) ([]string, error) {
 }
 
 // Needed returns a required string field.
-func Needed(name, about string) validate.Param {
-	return validate.Param{Name: name, Options: []string{"non_blank", "required"}, Description: about}
+func Needed(name, about string) field.Param {
+	return field.Param{Name: name, Options: []string{"non_blank", "required"}, Description: about}
 }
 
 // Optional returns an optional string field.
-func Optional(name, about string) validate.Param {
-	return validate.Param{Name: name, Description: about}
+func Optional(name, about string) field.Param {
+	return field.Param{Name: name, Description: about}
 }
 
 // Texts reads a body whose fields are all strings.
@@ -62,7 +62,7 @@ func SetTruth(body map[string]any, name string, to *bool) error {
 	if !sent {
 		return nil
 	}
-	v, ok := validate.ParseBool(raw)
+	v, ok := field.ParseBool(raw)
 	if !ok {
 		return BadRequest("%s must be true or false", name)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // View is the response for an object: live data as an H, and the fields of its table.
@@ -21,16 +21,16 @@ type View[H tabled] struct {
 // tabled is implemented by types alone: the schema name of the response, and the
 // representation of its fields.
 type tabled interface {
-	Table() (name string, fields []validate.Answered)
+	Table() (name string, fields []field.Answered)
 }
 
 var tables sync.Map // fields by type; filters use them for each item
 
 // fieldsOfTable returns the fields of the table of a response.
-func fieldsOfTable[H tabled]() []validate.Answered {
+func fieldsOfTable[H tabled]() []field.Answered {
 	t := reflect.TypeFor[H]()
 	if known, ok := tables.Load(t); ok {
-		return known.([]validate.Answered)
+		return known.([]field.Answered)
 	}
 	var about H
 	_, fields := about.Table()
@@ -56,15 +56,15 @@ func (v View[H]) MarshalJSON() ([]byte, error) {
 
 // viewed is a View of any type.
 type viewed interface {
-	filters() []field
+	filters() []filterField
 	matches(f filter) bool
 }
 
 // filters returns the filter fields of both.
-func (View[H]) filters() []field {
+func (View[H]) filters() []filterField {
 	out := slices.Clone(fieldsOfStruct(reflect.TypeFor[H]()))
 	for _, f := range fieldsOfTable[H]() {
-		out = append(out, field{name: f.Name, exact: f.Whole || f.Type == huma.TypeInteger || f.Type == huma.TypeNumber || f.Type == huma.TypeBoolean})
+		out = append(out, filterField{name: f.Name, exact: f.Whole || f.Type == huma.TypeInteger || f.Type == huma.TypeNumber || f.Type == huma.TypeBoolean})
 	}
 	return out
 }
@@ -75,7 +75,7 @@ func (v View[H]) matches(f filter) bool {
 		return matchesStruct(reflect.ValueOf(v.About), f)
 	}
 	fields := fieldsOfTable[H]()
-	at := slices.IndexFunc(fields, func(known validate.Answered) bool { return known.Name == f.name })
+	at := slices.IndexFunc(fields, func(known field.Answered) bool { return known.Name == f.name })
 	return value != nil && at >= 0 && equal(reflect.ValueOf(value), f.want, fields[at].Whole)
 }
 
@@ -100,7 +100,7 @@ func (View[H]) Schema(r huma.Registry) *huma.Schema {
 }
 
 // answerSchema describes one field in responses.
-func answerSchema(f validate.Answered) *huma.Schema {
+func answerSchema(f field.Answered) *huma.Schema {
 	s := &huma.Schema{Type: f.Type, Description: f.Description, Nullable: f.Null}
 	if f.Plain.Unit != "" {
 		s.Extensions = map[string]any{"x-unit": f.Plain.Unit}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/store"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // History reads stored revisions; *store.Store implements it.
@@ -152,8 +152,8 @@ func (s *Resource) diffRevision(c *rest.Call) (rest.Object[DiffView], error) {
 type rollbackFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (rollbackFields) Params() []validate.Param {
-	return []validate.Param{{Name: "revision", Format: "string", Options: []string{"non_blank", "required"},
+func (rollbackFields) Params() []field.Param {
+	return []field.Param{{Name: "revision", Format: "string", Options: []string{"non_blank", "required"},
 		Description: "Revision to restore as the latest one: its number or a tag."}}
 }
 
@@ -185,7 +185,7 @@ func (s *Resource) sentRevision(v any) (uint64, error) {
 	if text, is := v.(string); is && tagForm().MatchString(text) {
 		return s.tagged(text)
 	}
-	n, ok := validate.ParseNumber(v)
+	n, ok := field.ParseNumber(v)
 	if !ok || n < 0 {
 		return 0, rest.BadRequest("revision must be a number from 0 on, or a tag")
 	}

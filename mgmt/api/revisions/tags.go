@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // TagView describes a tag of a revision.
@@ -34,8 +34,8 @@ var reserved = []string{"tags", "rollback"}
 type tagFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (tagFields) Params() []validate.Param {
-	return []validate.Param{
+func (tagFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "name", Format: "string", Options: []string{"non_blank", "required"}, Description: "Name of the tag: starts with a letter, followed by letters, digits and . _ -, at most 64 characters."},
 		{Name: "revision", Format: "integer", Interval: "1,", Description: "Revision to tag; defaults to the latest."},
 		{Name: "comment", Format: "string", Description: "Purpose."},
@@ -82,7 +82,7 @@ func readTag(c *rest.Call) (t store.Tag, err error) {
 		return t, rest.BadRequest("name: %s is not allowed, allowed is a letter, then letters, digits and . _ -, at most 64 in all, but none of %q", rest.Quote(t.Name), reserved)
 	}
 	if v, sent := body["revision"]; sent {
-		n, ok := validate.ParseNumber(v)
+		n, ok := field.ParseNumber(v)
 		if !ok || n < 1 {
 			return t, rest.BadRequest("revision must be a number from 1 on")
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Limits of a transaction, as all other changes wait while it is prepared.
@@ -53,8 +53,8 @@ type Transacted struct {
 type transactionFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (transactionFields) Params() []validate.Param {
-	return []validate.Param{
+func (transactionFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "writes", Format: "object", Options: []string{"non_blank", "required", "list"},
 			Description: fmt.Sprintf("Up to %d configuration changes, applied in this order: objects with the method (POST, PUT or DELETE), path and body of the individual API call.", maxWrites)},
 		{Name: "comment", Format: "string", Description: "Reason for the change, shown in the history; defaults to a list of the changes."},

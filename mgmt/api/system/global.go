@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Settings stores settings of this node; *store.Store implements it.
@@ -139,7 +140,7 @@ func (s *Resource) readTTL(body map[string]any) (resolve.Limits, error) {
 		if raw == nil {
 			continue
 		}
-		n, ok := validate.ParseNumber(raw)
+		n, ok := field.ParseNumber(raw)
 		if !ok || n < 0 || n > 1<<31 {
 			return l, rest.BadRequest("%s must be a number of seconds, got %s", name, rest.Quote(fmt.Sprint(raw)))
 		}
@@ -160,7 +161,7 @@ func (s *Resource) readLife(body map[string]any) (time.Duration, error) {
 	case raw == nil:
 		return auth.SessionTime, nil
 	}
-	n, ok := validate.ParseNumber(raw)
+	n, ok := field.ParseNumber(raw)
 	if most := int64(auth.MostSessionTime / time.Minute); !ok || n < 1 || n > most {
 		return 0, rest.BadRequest("%s: a number of minutes from 1 to %d is allowed, got %s", sessionTime, most, rest.Quote(fmt.Sprint(raw)))
 	}

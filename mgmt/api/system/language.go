@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 const settingLanguage = "language"
@@ -29,8 +29,8 @@ type LanguageView struct {
 type languageFields struct{}
 
 // Params are the fields of the body.
-func (languageFields) Params() []validate.Param {
-	return []validate.Param{{Name: "language", PossibleValues: Languages(), Options: []string{"non_blank", "required"}, Description: "Language of the web interface. The API and the command line always use English."}}
+func (languageFields) Params() []field.Param {
+	return []field.Param{{Name: "language", PossibleValues: Languages(), Options: []string{"non_blank", "required"}, Description: "Language of the web interface. The API and the command line always use English."}}
 }
 
 func (s *Resource) language() string {

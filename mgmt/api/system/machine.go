@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // Machine reports the actual state of the machine. Each field may be nil: unknown.
@@ -145,15 +146,15 @@ type (
 	}
 )
 
-func (dnsView) Table() (string, []validate.Answered)    { return shown("dns") }
-func (ntpView) Table() (string, []validate.Answered)    { return shown("ntp") }
-func (sshView) Table() (string, []validate.Answered)    { return shown("ssh") }
-func (snmpView) Table() (string, []validate.Answered)   { return shown("snmp") }
-func (httpView) Table() (string, []validate.Answered)   { return shown("http") }
-func (proxyView) Table() (string, []validate.Answered)  { return shown("proxy") }
-func (syslogView) Table() (string, []validate.Answered) { return shown("syslog") }
+func (dnsView) Table() (string, []field.Answered)    { return shown("dns") }
+func (ntpView) Table() (string, []field.Answered)    { return shown("ntp") }
+func (sshView) Table() (string, []field.Answered)    { return shown("ssh") }
+func (snmpView) Table() (string, []field.Answered)   { return shown("snmp") }
+func (httpView) Table() (string, []field.Answered)   { return shown("http") }
+func (proxyView) Table() (string, []field.Answered)  { return shown("proxy") }
+func (syslogView) Table() (string, []field.Answered) { return shown("syslog") }
 
-func shown(name string) (string, []validate.Answered) {
+func shown(name string) (string, []field.Answered) {
 	return "System_" + name, validate.SectionNamed(name).Table.Answers()
 }
 
@@ -165,7 +166,7 @@ type view[V any] interface {
 
 // viewed is the type constraint of rest.View.
 type viewed interface {
-	Table() (string, []validate.Answered)
+	Table() (string, []field.Answered)
 }
 
 // section is the resource of one section.
@@ -181,7 +182,7 @@ func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(*rest.Ca
 }
 
 // operations returns the read and change operations; body is the table of a change.
-func (r section[V, P]) operations(body *validate.Table[farm.System]) []*rest.Operation {
+func (r section[V, P]) operations(body *field.Table[farm.System]) []*rest.Operation {
 	path, about := "/system/"+r.of.Name, "the settings of "+r.of.Name
 	return []*rest.Operation{
 		rest.Op(rest.Get, path, rbac.SystemMenu, "Get "+about, r.get),
@@ -198,7 +199,7 @@ func (r section[V, P]) get(c *rest.Call) (rest.Object[rest.View[V]], error) {
 	return rest.Object[rest.View[V]]{Description: c.Summary(), Params: rest.View[V]{About: about, Fields: r.of.Table.Answer(&c.Config.System)}}, nil
 }
 
-func (r section[V, P]) set(c *rest.Call, body *validate.Table[farm.System]) (out rest.Object[rest.View[V]], err error) {
+func (r section[V, P]) set(c *rest.Call, body *field.Table[farm.System]) (out rest.Object[rest.View[V]], err error) {
 	values, err := rest.Decode(c, body)
 	if err != nil {
 		return out, err
@@ -272,12 +273,12 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 		}).Body(&validate.RemoteSyslog).Edits())
 }
 
-func table(name string) *validate.Table[farm.System] { return &validate.SectionNamed(name).Table }
+func table(name string) *field.Table[farm.System] { return &validate.SectionNamed(name).Table }
 
 // rsyslogView is the family's view of remote syslog.
 type rsyslogView struct{ Unsettled }
 
-func (rsyslogView) Table() (string, []validate.Answered) {
+func (rsyslogView) Table() (string, []field.Answered) {
 	return "System_rsyslog", validate.RemoteSyslog.Answers()
 }
 

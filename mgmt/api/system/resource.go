@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // machineTime bounds a change of the machine.
@@ -56,7 +56,7 @@ type Settled interface {
 	WayBack() (*farm.Config, error)
 	InSync() bool
 	// Unsettled lists the machine settings that are not in force.
-	Unsettled() []validate.Error
+	Unsettled() []field.Error
 	Pending() *apply.Pending
 }
 

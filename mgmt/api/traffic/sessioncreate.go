@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // A created session is static, i.e. part of the configuration. With a ttl it is dynamic, as
@@ -19,8 +19,8 @@ import (
 type sessionFields struct{}
 
 // Params lists the fields for OpenAPI.
-func (sessionFields) Params() []validate.Param {
-	return []validate.Param{
+func (sessionFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
 		{Name: "session", Options: []string{"required", "non_blank"}, Description: "Client identity: address, cookie, header, parameter or user; for an l4xnat farm according to its persistence, e.g. 192.0.2.7 . 4022 for srcip_srcport."},
 		{Name: "ttl", Format: "integer", Interval: "1,", Description: "Lifetime of the session when idle, in seconds, at most the setting of the farm or service; without it the session is static and never expires."},
@@ -72,7 +72,7 @@ func (s *Resource) createSession(c *rest.Call) (rest.Object[state.Session], erro
 // learnSession creates a dynamic session. It has no revision and expires when unused.
 func (s *Resource) learnSession(c *rest.Call, g farm.Group, at rest.BackendAt, session string, ttl any, out *rest.Object[state.Session]) error {
 	most := g.SessionTTL()
-	seconds, ok := validate.ParseNumber(ttl)
+	seconds, ok := field.ParseNumber(ttl)
 	if !ok || seconds < 1 || seconds > int64(most) {
 		return rest.BadRequest("ttl must be a number from 1 to %d, the ttl of the %s, which no session outlives that is not used; got %v", most, g, rest.Quote(fmt.Sprint(ttl)))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/backup"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // archiveTypes are the content types of uploads.
@@ -84,8 +85,8 @@ func (s *Resource) getBackup(c *rest.Call) (rest.Object[BackupItem], error) {
 type backupFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (backupFields) Params() []validate.Param {
-	return []validate.Param{
+func (backupFields) Params() []field.Param {
+	return []field.Param{
 		rest.Needed("name", "Name: letters, digits, _ and -."),
 		rest.Optional("passphrase", "Password to encrypt the backup, at least 12 bytes, which allows restoring it on another node. Without it, private keys stay encrypted for this node."),
 	}
@@ -171,8 +172,8 @@ func (s *Resource) deleteBackup(c *rest.Call) (rest.Done, error) {
 type applyFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (applyFields) Params() []validate.Param {
-	return []validate.Param{
+func (applyFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "Action: apply restores the backup completely in one step. The previous state is saved as the backup " + backup.Before + "."},
 		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "Restore even if the backup is of another release or resolvers would reject a signed zone afterwards."},
 		{Name: "system", PossibleValues: []string{"true", "false"}, Description: "Set to false to keep this machine's settings (system: in documents: name servers, time, sshd, SNMP, proxy, syslog, API listener and aliases), e.g. for a backup of another machine. Defaults to true."},

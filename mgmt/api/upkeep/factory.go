@@ -7,15 +7,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/backup"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // factoryFields is the body of a factory reset.
 type factoryFields struct{}
 
 // Params lists the fields for help responses and OpenAPI.
-func (factoryFields) Params() []validate.Param {
-	return []validate.Param{
+func (factoryFields) Params() []field.Param {
+	return []field.Param{
 		{Name: "force", PossibleValues: []string{"true"}, Options: []string{"non_blank", "required"}, Description: "Confirmation with true: delete all farms, the history, certificates, users and settings."},
 		{Name: "remove_backups", PossibleValues: []string{"true", "false"}, Description: "Also delete all backups. Otherwise a backup of the current state is added."},
 		rest.Optional("interface", "Interface to keep. Addresses of all interfaces remain unchanged."),

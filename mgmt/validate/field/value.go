@@ -1,4 +1,4 @@
-package validate
+package field
 
 import (
 	"encoding/json"
@@ -10,46 +10,53 @@ import (
 	"time"
 )
 
-type kind uint8
+// Kind is the type of a value.
+type Kind uint8
 
+// Kinds of values.
 const (
-	kindNull kind = iota // null: resets the field
-	kindText
-	kindNumber
-	kindBool
-	kindList // of texts
+	Null Kind = iota // null: resets the field
+	Text
+	Number
+	Bool
+	List // of texts
 )
 
 // Value is one checked value of a body. The zero value is null.
 type Value struct {
-	kind   kind
+	kind   Kind
 	text   string
 	number int64
 	truth  bool
 	list   []string
 }
 
-func textValue(s string) Value    { return Value{kind: kindText, text: s} }
-func numberValue(n int64) Value   { return Value{kind: kindNumber, number: n} }
-func boolValue(b bool) Value      { return Value{kind: kindBool, truth: b} }
-func listValue(l []string) Value  { return Value{kind: kindList, list: l} }
-func zeroValue(k kind) Value      { return Value{kind: k} }
-func (v Value) isBlankText() bool { return v.kind == kindText && v.text == "" }
+func TextValue(s string) Value { return Value{kind: Text, text: s} }
 
-// isNothing reports whether the value is null, blank or an empty list.
-func (v Value) isNothing() bool {
-	return v.kind == kindNull || v.isBlankText() || v.kind == kindList && len(v.list) == 0
+func NumberValue(n int64) Value { return Value{kind: Number, number: n} }
+
+func BoolValue(b bool) Value { return Value{kind: Bool, truth: b} }
+
+func ListValue(l []string) Value { return Value{kind: List, list: l} }
+
+func ZeroValue(k Kind) Value { return Value{kind: k} }
+
+func (v Value) isBlankText() bool { return v.kind == Text && v.text == "" }
+
+// IsNothing reports whether the value is null, blank or an empty list.
+func (v Value) IsNothing() bool {
+	return v.kind == Null || v.isBlankText() || v.kind == List && len(v.list) == 0
 }
 
-func (v Value) equal(o Value) bool {
+func (v Value) Equal(o Value) bool {
 	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth && slices.Equal(v.list, o.list)
 }
 
 // Kind returns the kind of the value.
-func (v Value) Kind() kind { return v.kind }
+func (v Value) Kind() Kind { return v.kind }
 
 // Null reports whether the body had null or no value.
-func (v Value) Null() bool { return v.kind == kindNull }
+func (v Value) Null() bool { return v.kind == Null }
 
 // Text returns a text, "" for every other kind.
 func (v Value) Text() string { return v.text }
@@ -68,13 +75,13 @@ func (v Value) List() []string { return v.list }
 // string "true" or "false" (as in the contract).
 func (v Value) Any() any {
 	switch v.kind {
-	case kindList:
+	case List:
 		return append([]string{}, v.list...) // [] instead of null
-	case kindText:
+	case Text:
 		return v.text
-	case kindNumber:
+	case Number:
 		return v.number
-	case kindBool:
+	case Bool:
 		return strconv.FormatBool(v.truth)
 	}
 	return nil
@@ -82,7 +89,7 @@ func (v Value) Any() any {
 
 // words formats the value for people, a list as one text.
 func (v Value) words() string {
-	if v.kind == kindList {
+	if v.kind == List {
 		return strings.Join(v.list, ", ")
 	}
 	return v.String()
@@ -90,7 +97,7 @@ func (v Value) words() string {
 
 // String formats the value for people.
 func (v Value) String() string {
-	if v.kind == kindNull {
+	if v.kind == Null {
 		return "null"
 	}
 	return fmt.Sprint(v.Any())
@@ -122,15 +129,15 @@ func ParseNumber(raw any) (int64, bool) {
 		}
 		return int64(v), true
 	case json.Number:
-		return parseDigits(Whole(v))
+		return ParseDigits(Whole(v))
 	case string:
-		return parseDigits(v)
+		return ParseDigits(v)
 	}
 	return 0, false
 }
 
 // lengths maps units of time to durations.
-var lengths = map[string]time.Duration{inSeconds: time.Second, inMinutes: time.Minute, inDays: 24 * time.Hour}
+var lengths = map[string]time.Duration{Seconds: time.Second, Minutes: time.Minute, Days: 24 * time.Hour}
 
 // parseTime converts a time with a unit, e.g. 5s, 2m or 7d, into an integral number of the
 // field's unit.
@@ -140,11 +147,11 @@ func parseTime(text, unit string) (int64, bool) {
 		return 0, false
 	}
 	if days, is := strings.CutSuffix(text, "d"); is {
-		n, ok := parseDigits(days)
-		if !ok || n < 0 || n > math.MaxInt64/int64(lengths[inDays]) {
+		n, ok := ParseDigits(days)
+		if !ok || n < 0 || n > math.MaxInt64/int64(lengths[Days]) {
 			return 0, false
 		}
-		return n * int64(lengths[inDays]/one), true
+		return n * int64(lengths[Days]/one), true
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d%one != 0 {
@@ -153,9 +160,9 @@ func parseTime(text, unit string) (int64, bool) {
 	return int64(d / one), true
 }
 
-// parseDigits parses a decimal text. A zero fraction is allowed, because YAML documents and
+// ParseDigits parses a decimal text. A zero fraction is allowed, because YAML documents and
 // command lines pass numbers as texts.
-func parseDigits(s string) (int64, bool) {
+func ParseDigits(s string) (int64, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false
 	}
@@ -166,9 +173,9 @@ func parseDigits(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// parseText reads a text. A number counts as the text of its digits, because clients of the
+// ParseText reads a text. A number counts as the text of its digits, because clients of the
 // family mix both.
-func parseText(raw any) (string, bool) {
+func ParseText(raw any) (string, bool) {
 	switch v := raw.(type) {
 	case string:
 		return v, true
@@ -193,7 +200,7 @@ func parseList(raw any) ([]string, bool) {
 	case []any:
 		var out []string // an empty list is nil, like an unset one
 		for i := range v {
-			text, ok := parseText(v[i])
+			text, ok := ParseText(v[i])
 			if !ok {
 				return nil, false
 			}
@@ -201,7 +208,7 @@ func parseList(raw any) ([]string, bool) {
 		}
 		return out, true
 	}
-	text, ok := parseText(raw)
+	text, ok := ParseText(raw)
 	if text == "" {
 		return nil, ok
 	}
@@ -219,8 +226,8 @@ func splitWords(items []string) []string {
 	return out
 }
 
-// show formats a rejected value for a message: quoted, on one line, bounded.
-func show(raw any) string {
+// Show formats a rejected value for a message: quoted, on one line, bounded.
+func Show(raw any) string {
 	const most = 64
 	var s string
 	switch v := raw.(type) {
@@ -249,7 +256,7 @@ func showList(items []any) string {
 	for _, item := range items {
 		switch v := item.(type) {
 		case nil, bool:
-			return fmt.Sprintf("a list with %v in it", show(v))
+			return fmt.Sprintf("a list with %v in it", Show(v))
 		case []any:
 			return "a list with a list in it"
 		case map[string]any:
@@ -260,7 +267,7 @@ func showList(items []any) string {
 }
 
 // IsList reports whether the value is a list.
-func (v Value) IsList() bool { return v.kind == kindList }
+func (v Value) IsList() bool { return v.kind == List }
 
 // IsText reports whether the value is a text.
-func (v Value) IsText() bool { return v.kind == kindText }
+func (v Value) IsText() bool { return v.kind == Text }

@@ -1,4 +1,4 @@
-package validate
+package field
 
 // Error is one violation: the object, the field and the rule.
 type Error struct {

@@ -1,9 +1,11 @@
-package validate
+package field
 
 import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/sluicelb/sluice/mgmt/validate/example"
 )
 
 // Plain describes the preferred notation of a field in terms of JSON Schema. Code
@@ -27,38 +29,38 @@ type Plain struct {
 }
 
 // plainForm returns the Plain of the field.
-func (r *rule) plainForm() Plain {
-	out := Plain{Null: r.null || r.blank, Unit: r.unit, Label: r.label, Cost: r.cost, IsAdvanced: r.advanced}
-	switch r.kind {
-	case kindNumber:
+func (r *Rule) plainForm() Plain {
+	out := Plain{Null: r.Null || r.Blank, Unit: r.Unit, Label: r.Label, Cost: r.Cost, IsAdvanced: r.Advanced}
+	switch r.Kind {
+	case Number:
 		out.Type = "integer"
-		if r.values != nil {
+		if r.Values != nil {
 			out.Enum = r.enumerated()
 			break
 		}
-		out.Min = &r.min
-		if r.max != maxUnbounded {
-			out.Max = &r.max
+		out.Min = &r.Min
+		if r.Max != Unbounded {
+			out.Max = &r.Max
 		}
-	case kindBool:
+	case Bool:
 		out.Type, out.Enum = "string", []any{"true", "false"}
-	case kindList:
-		out.Type, out.MaxItems, out.MinLength, out.MaxLength = "array", int(r.max), 1, r.longest()
-		for _, word := range r.values {
+	case List:
+		out.Type, out.MaxItems, out.MinLength, out.MaxLength = "array", int(r.Max), 1, r.Longest()
+		for _, word := range r.Values {
 			out.Enum = append(out.Enum, word)
 		}
-		out.Pattern = source(r.pattern, false)
+		out.Pattern = source(r.Pattern, false)
 	default:
-		out.Type, out.MaxLength = "string", r.longest()
-		if !r.blank && !slices.Contains(r.values, "") {
+		out.Type, out.MaxLength = "string", r.Longest()
+		if !r.Blank && !slices.Contains(r.Values, "") {
 			out.MinLength = 1
 		}
-		if r.values != nil && !r.words && r.others == nil {
+		if r.Values != nil && !r.Words && r.Other == nil {
 			out.Enum, out.MaxLength, out.MinLength = textsOf(r.enumerated()), 0, 0
 		}
-		out.Pattern = source(r.pattern, r.blank)
+		out.Pattern = source(r.Pattern, r.Blank)
 	}
-	if v := r.byDefault(); r.sendable(v) && (r.kind == kindBool || !v.isNothing()) {
+	if v := r.ByDefault(); r.sendable(v) && (r.Kind == Bool || !v.IsNothing()) {
 		out.Default = v.Any()
 	}
 	if out.Enum != nil && out.Type != "array" { // generators cannot combine an enumeration with null
@@ -91,11 +93,11 @@ func source(p *regexp.Regexp, blank bool) string {
 }
 
 // example returns a plausible value.
-func (r *rule) example(p Plain) any {
-	if r.sample != nil {
-		return r.sample
+func (r *Rule) example(p Plain) any {
+	if r.Sample != nil {
+		return r.Sample
 	}
-	if known := Example(r.name); known != nil {
+	if known := example.Of(r.Name); known != nil {
 		if n, number := known.(int); number && p.Type == "string" {
 			return strconv.Itoa(n) // a text that is often a number
 		}

@@ -1,9 +1,11 @@
-package validate
+package example
 
-import "sync"
+import (
+	"sync"
+)
 
-// Example returns the value of a field, by name; nil if none is known.
-func Example(name string) any { return examples()[name] }
+// Of returns the value of a field, by name; nil if none is known.
+func Of(name string) any { return examples()[name] }
 
 // examples holds values of fields by name, for fields without a default or an enumeration.
 // Addresses and names are those reserved for documentation (RFC 5737, RFC 2606).

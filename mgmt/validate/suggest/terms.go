@@ -1,4 +1,4 @@
-package validate
+package suggest
 
 // foreign maps terms in lower case with underscores.
 var foreign = map[string]Term{

@@ -1,4 +1,4 @@
-package validate
+package suggest
 
 import (
 	"iter"
@@ -58,15 +58,15 @@ func here(fields, known []string) (out []string) {
 
 // elsewhere names the kind of object that has one of these fields, or returns "".
 func elsewhere(fields []string) string {
-	for _, o := range objects() {
+	for _, o := range Objects() {
 		for _, field := range fields {
-			if !slices.Contains(o.fields, field) {
+			if !slices.Contains(o.Fields, field) {
 				continue
 			}
-			if slices.Contains(o.settings, field) {
-				return " (" + field + " is a setting of " + o.plural + ": sluice " + o.command + " set)"
+			if slices.Contains(o.Settings, field) {
+				return " (" + field + " is a setting of " + o.Plural + ": sluice " + o.Command + " set)"
 			}
-			return " (" + field + " belongs to " + o.plural + ")"
+			return " (" + field + " belongs to " + o.Plural + ")"
 		}
 	}
 	return ""
@@ -79,20 +79,20 @@ func misplaced(word string) string {
 	if text := elsewhere([]string{word}); text != "" {
 		return text
 	}
-	for _, o := range objects() {
-		if near := Nearest(word, o.fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
+	for _, o := range Objects() {
+		if near := Nearest(word, o.Fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
 			return elsewhere(near[:1])
 		}
 	}
 	return ""
 }
 
-// settable is a kind of object with its fields. Settings are those that its command sets.
-type settable struct {
-	plural, command  string
-	fields, settings []string
+// Object is a kind of object with its fields. Settings are those that its command sets.
+type Object struct {
+	Plural, Command  string
+	Fields, Settings []string
 }
 
-// objects returns the objects of a configuration, the most common first. The package that has
+// Objects returns the objects of a configuration, the most common first. The package that has
 // their tables sets it.
-var objects = func() []settable { return nil }
+var Objects = func() []Object { return nil }

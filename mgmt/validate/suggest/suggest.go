@@ -1,4 +1,4 @@
-package validate
+package suggest
 
 import (
 	"cmp"
@@ -18,11 +18,11 @@ const (
 	containedDistance = 2
 )
 
-// Suggestion returns a suggestion for an unknown word: a known name that differs by a typo, the
+// For returns a suggestion for an unknown word: a known name that differs by a typo, the
 // equivalent of a term of another load balancer, or the object that has a field of this name.
 // If there are few known names, it lists all. The text is a suffix for the word; it is empty
 // without known names.
-func Suggestion(word string, known []string) string {
+func For(word string, known []string) string {
 	near := Nearest(word, known)
 	if len(near) == 0 || !misspelt(word, near[0]) {
 		if text := meant(word, known); text != "" {
@@ -40,10 +40,10 @@ func Suggestion(word string, known []string) string {
 	return didYouMean(near[:min(len(near), 1)]) + "; allowed are " + strings.Join(known, ", ")
 }
 
-// FieldSuggestion is like Suggestion, for a field of a body or document. It names the lists of
+// Field is like Suggestion, for a field of a body or document. It names the lists of
 // fields if there is no suggestion.
-func FieldSuggestion(word string, known []string) string {
-	return cmp.Or(Suggestion(word, known), "; sluice.yaml(5) and the API's openapi.json list the fields")
+func Field(word string, known []string) string {
+	return cmp.Or(For(word, known), "; sluice.yaml(5) and the API's openapi.json list the fields")
 }
 
 // Near suggests known names only: those that differ by a typo, and equivalents of a term of
