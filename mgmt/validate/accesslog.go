@@ -29,7 +29,8 @@ const (
 var logFilePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
 
 // logFields are the fields of access logs. The field logs itself is among settings.
-var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }), requestID)
+var logFields = slices.Concat(logContents, sinkFields(httpPart,
+	func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }), requestID)
 
 // logContents are the fields that define the content of a line.
 var logContents = []field.Field[farm.Farm]{
@@ -53,9 +54,11 @@ var requestID = []field.Field[farm.Farm]{
 
 // logNames returns a field that lists header or parameter names. Its zero value means
 // unset.
-func logNames(name string, h field.Hints, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field.Field[farm.Farm] {
+func logNames(name string, h field.Hints, about string, most int64, unset []string,
+	at func(*farm.AccessLog) *[]string) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.List, Words: true, Null: true, Max: most, MaxLen: 64, Pattern: format.Token, Key: strings.ToLower, Unset: field.ListValue(unset),
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.List, Words: true, Null: true, Max: most, MaxLen: 64,
+			Pattern: format.Token, Key: strings.ToLower, Unset: field.ListValue(unset),
 			Must: "the name of a header or parameter", MustList: fmt.Sprintf("a list of at most %d names", most), Format: "name", About: about},
 		Get: func(f *farm.Farm) field.Value {
 			if l := *at(&httpSeen(f).AccessLog); len(l) > 0 {
@@ -73,7 +76,8 @@ func logNames(name string, h field.Hints, about string, most int64, unset []stri
 }
 
 // logFieldsIn returns the field that selects the contents of a log line.
-func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(*T) *farm.AccessLog) field.Field[farm.Farm] {
+func logFieldsIn[T any](p part[T], about string, words []farm.LogField,
+	at func(*T) *farm.AccessLog) field.Field[farm.Farm] {
 	names := strings.Join(field.Texts(words), ", ")
 	return field.Field[farm.Farm]{
 		Rule: field.Rule{Name: "log_fields", Hints: field.Advanced(field.AtLogging, "Logged fields"), Kind: field.List, Words: true, Null: true, Max: int64(len(words)), Format: "name of a field",

@@ -50,7 +50,7 @@ func TestEverythingAboutLogsIsSetShownAndReset(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLogIsRefusedWithWhatIsAllowed(t *testing.T) {
+func TestInvalidLogIsRefusedWithTheAllowedValues(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`{"log_format":"xml"}`, `log_format must be one of json, combined, got "xml"`},
 		{`{"log_fields":["pathh"]}`, `log_fields must be a list of fields: time, farm`},

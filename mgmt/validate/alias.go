@@ -60,13 +60,20 @@ func checkAlias(s string) string {
 	return format.Host(s)
 }
 
-func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias, id field.Rule) *AliasKind {
+func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias,
+	id field.Rule) *AliasKind {
 	id.Sample = sample.ID
 	id.Name, id.Hints, id.Kind, id.Required = "id", field.Basic(field.AtAddress, "Object"), field.Text, true
-	alias := field.Field[farm.Alias]{Rule: aliasText, Get: func(a *farm.Alias) field.Value { return field.TextValue(a.Alias) }, Set: func(a *farm.Alias, v field.Value) { a.Alias = v.Text() }}
-	of := field.Field[farm.Alias]{Rule: id, Get: func(a *farm.Alias) field.Value { return field.TextValue(a.ID) }, Set: func(a *farm.Alias, v field.Value) { a.ID = v.Text() }}
+	alias := field.Field[farm.Alias]{Rule: aliasText,
+		Get: func(a *farm.Alias) field.Value { return field.TextValue(a.Alias) }, Set: func(a *farm.Alias,
+			v field.Value) {
+			a.Alias = v.Text()
+		}}
+	of := field.Field[farm.Alias]{Rule: id, Get: func(a *farm.Alias) field.Value { return field.TextValue(a.ID) },
+		Set: func(a *farm.Alias, v field.Value) { a.ID = v.Text() }}
 	return &AliasKind{Name: name, Form: form, Title: title, List: list, id: id, sample: sample,
-		Create: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{of, alias}}, Update: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{alias}}}
+		Create: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{of,
+			alias}}, Update: field.Table[farm.Alias]{Fields: []field.Field[farm.Alias]{alias}}}
 }
 
 // ID converts an ID into its stored form.
@@ -95,11 +102,12 @@ func (k *AliasKind) parse(item string) (a farm.Alias, problem string) {
 	return farm.Alias{ID: known.Text(), Alias: text.Text()}, ""
 }
 
-// Field returns the list as a field of documents.
+// field returns the list as a field of documents.
 func (k *AliasKind) field() field.Field[farm.System] {
 	name, form := k.Name+"s", k.Form+"=alias"
 	return field.Field[farm.System]{
-		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, name), Kind: field.List, Words: true, Null: true, Max: farm.MaxAliases, MaxLen: k.id.MaxLen + 1 + maxAliasText,
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, name), Kind: field.List, Words: true,
+			Null: true, Max: farm.MaxAliases, MaxLen: k.id.MaxLen + 1 + maxAliasText,
 			Format: form, Must: form, MustList: "a list of " + form,
 			Check: func(item string) string { _, problem := k.parse(item); return problem },
 			Canon: func(item string) string {

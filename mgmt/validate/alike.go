@@ -14,7 +14,8 @@ import (
 // farms. The results of the rules between farms, about checks and about the machine are then
 // the same. at is the result of Align.
 func (v *verdict) isAlike(cfg *farm.Config, at []int32) bool {
-	if !v.whole || len(v.farms) != len(cfg.Farms) || !reflect.DeepEqual(v.system, cfg.System) || !reflect.DeepEqual(v.checks, cfg.Checks) {
+	if !v.whole || len(v.farms) != len(cfg.Farms) || !reflect.DeepEqual(v.system, cfg.System) ||
+		!reflect.DeepEqual(v.checks, cfg.Checks) {
 		return false
 	}
 	backends := v.backends
@@ -38,7 +39,8 @@ func sameToOthers(was, f *farm.Farm) bool {
 	return was.Name == f.Name && was.Profile == f.Profile &&
 		was.VIP == f.VIP && was.Stopped == f.Stopped && was.InKernel() == f.InKernel() && was.Carries() == f.Carries() &&
 		slices.Equal(was.VPorts(), f.VPorts()) && slices.Equal(was.Transports(), f.Transports()) &&
-		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && sameL4(was, f) && sameDNSServices(was, f)
+		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && sameL4(was, f) &&
+		sameDNSServices(was, f)
 }
 
 func sameLog(was, f *farm.Farm) bool {
@@ -50,7 +52,10 @@ func sameLog(was, f *farm.Farm) bool {
 // sameGroups compares the names of groups, their checks, and the farms that answer for them.
 func sameGroups(was, f *farm.Farm) bool {
 	services := f.Services()
-	return slices.EqualFunc(was.Groups(), f.Groups(), func(a, b farm.Group) bool { return a.Name() == b.Name() && a.CheckedBy() == b.CheckedBy() }) &&
+	return slices.EqualFunc(was.Groups(), f.Groups(), func(a, b farm.Group) bool {
+		return a.Name() == b.Name() &&
+			a.CheckedBy() == b.CheckedBy()
+	}) &&
 		slices.EqualFunc(was.Services(), services, func(a, b farm.Service) bool { return a.DNSFarm == b.DNSFarm })
 }
 

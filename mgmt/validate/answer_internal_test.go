@@ -39,7 +39,7 @@ func TestAnswersShowWhatIsInForce(t *testing.T) {
 }
 
 // Clients read whole objects and send them back, which must change nothing.
-func TestWhatWasReadCanBeSentBack(t *testing.T) {
+func TestAnswersCanBeSentBack(t *testing.T) {
 	for _, s := range []farm.Service{{}, {Persistence: farm.PersistIP}, {Redirect: "http://x"}, {Cookie: farm.DefaultCookie(), TLS: &farm.BackendTLS{}, STS: farm.DefaultSTS},
 		{RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X"}, Compression: &farm.Compression{Codings: []farm.Coding{"gzip"}}}} {
 		before := ServiceAnswer.Answer(&s)

@@ -55,7 +55,7 @@ func TestPasswordsAndKeysBecomeHashesAndAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownIsTakenBackUnchanged(t *testing.T) {
+func TestShownCredentialsCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	key := sum("a key of sixteen or more")
 	service := func() farm.Service {

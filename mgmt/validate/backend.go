@@ -14,11 +14,14 @@ import (
 // Bodies about a backend.
 var (
 	// BackendCreate is the body of POST …/backends.
-	BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost), unlessService(field.Require(backendPort))}, backendFields...)}
+	BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost),
+		unlessService(field.Require(backendPort))}, backendFields...)}
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
-	BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost, backendPort}, backendFields...)}
+	BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost,
+		backendPort}, backendFields...)}
 	// BackendDocument is a backend in a document.
-	BackendDocument = field.Table[farm.Backend]{Fields: append(append([]field.Field[farm.Backend]{field.Require(backendHost), unlessService(field.Require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
+	BackendDocument = field.Table[farm.Backend]{Fields: append(append([]field.Field[farm.Backend]{field.Require(backendHost),
+		unlessService(field.Require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
 	// Maintenance is the body of PUT …/backends/ID/maintenance. Apply sets the mode in the
 	// backend, by default drain.
 	Maintenance = field.Table[farm.Backend]{Fields: []field.Field[farm.Backend]{maintenanceAction, maintenanceMode}}
@@ -51,7 +54,8 @@ func unlessService(f field.Field[farm.Backend]) field.Field[farm.Backend] {
 }
 
 // backendFields are the fields of a backend except its address.
-var backendFields = append(field.UnsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
+var backendFields = append(field.UnsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect,
+	backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
 // unsetBackend is an empty backend, for reading defaults.
 var unsetBackend = &farm.Backend{}

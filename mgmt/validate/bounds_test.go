@@ -196,7 +196,8 @@ func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 		want int64
 		ok   bool
 	}{
-		{1<<53 + 0.0, 1 << 53, true}, {-(1<<53 + 0.0), -1 << 53, true}, {float64(1<<53 + 2), 0, false}, {-float64(1<<53 + 2), 0, false}, {0.5, 0, false}, {math.Inf(1), 0, false}, {math.NaN(), 0, false},
+		{1<<53 + 0.0, 1 << 53, true}, {-(1<<53 + 0.0), -1 << 53, true}, {float64(1<<53 + 2), 0,
+			false}, {-float64(1<<53 + 2), 0, false}, {0.5, 0, false}, {math.Inf(1), 0, false}, {math.NaN(), 0, false},
 		{7, 7, true}, {int64(math.MinInt64), math.MinInt64, true}, {json.Number("12"), 12, true}, {json.Number("1.0"), 1, true}, {"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", 0, false},
 		{"+1", 0, false}, {"-1", -1, true}, {"0x10", 0, false}, {"", 0, false}, {true, 0, false}, {nil, 0, false},
 	} {

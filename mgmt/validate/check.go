@@ -17,11 +17,13 @@ import (
 var (
 	// CheckCreate is the body of POST /monitoring/fg: the name, the check to copy, and all
 	// changeable fields.
-	CheckCreate = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName), checkCopy}, checkFields)}
+	CheckCreate = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName),
+		checkCopy}, checkFields)}
 	// CheckUpdate is the body of PUT /monitoring/fg/CHECK.
 	CheckUpdate = field.Table[farm.Check]{Fields: slices.Concat(checkFields, []field.Field[farm.Check]{checkForce})}
 	// CheckDocument is a check in a document.
-	CheckDocument = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName)}, checkFields)}
+	CheckDocument = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName)},
+		checkFields)}
 	// CheckAnswer holds the fields of a check in responses, except its name.
 	CheckAnswer = field.Table[farm.Check]{Fields: checkFields}
 	// CheckLink is the body that links a check to a farm or service.
@@ -113,9 +115,10 @@ var checkFields = []field.Field[farm.Check]{
 
 func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field.Field[farm.Check] {
 	return field.Field[farm.Check]{
-		Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtChecks, label), Kind: field.Number, Min: 1, Max: maxProbes, Null: true, Default: field.NumberValue(int64(acts)), About: about},
-		Get:  func(c *farm.Check) field.Value { return field.NumberValue(int64(*at(c))) },
-		Set:  func(c *farm.Check, v field.Value) { *at(c) = uint8(v.Number()) },
+		Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtChecks, label), Kind: field.Number, Min: 1,
+			Max: maxProbes, Null: true, Default: field.NumberValue(int64(acts)), About: about},
+		Get: func(c *farm.Check) field.Value { return field.NumberValue(int64(*at(c))) },
+		Set: func(c *farm.Check, v field.Value) { *at(c) = uint8(v.Number()) },
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 func checked(of string, list ...farm.Check) *farm.Config {
 	return &farm.Config{Checks: list, Farms: []farm.Farm{{
 		ID: 1, Name: "dns", Profile: farm.ProfileL4, VIP: addr("192.0.2.1"),
-		L4: &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: 60, Check: of},
+		L4: &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade,
+			Algorithm: farm.L4Weight, TTL: 60, Check: of},
 	}}}
 }
 

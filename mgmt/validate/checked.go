@@ -137,7 +137,8 @@ func (c *Checked) InForce(cfg *farm.Config) {
 // next returns the verdict about a similar configuration, without the warnings of farms.
 func (v *verdict) next(cfg *farm.Config) *verdict {
 	now := *v
-	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]field.Error, len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
+	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]field.Error,
+		len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
 	return &now
 }
 

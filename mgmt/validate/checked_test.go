@@ -100,7 +100,8 @@ func randomFarm(r *rand.Rand) farm.Farm {
 	if r.IntN(3) == 0 {
 		nat := []farm.NATType{farm.NATDirect, farm.NATStateless}[r.IntN(2)]
 		f.Profile, f.HTTP, f.VPort = farm.ProfileL4, nil, 0
-		f.L4 = &farm.L4{Protocol: farm.L4TCP, NAT: nat, Algorithm: farm.L4Weight, Ports: []farm.PortRange{{First: uint16(80 + r.IntN(14)), Last: 95}},
+		f.L4 = &farm.L4{Protocol: farm.L4TCP, NAT: nat, Algorithm: farm.L4Weight,
+			Ports:    []farm.PortRange{{First: uint16(80 + r.IntN(14)), Last: 95}},
 			Backends: []farm.Backend{{Host: "10.0.0.7"}, {Host: "10.0.0.8"}}}
 	}
 	return f

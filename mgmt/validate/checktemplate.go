@@ -22,7 +22,8 @@ func CheckTemplate(name string) (farm.Check, bool) {
 }
 
 func template(t *probe.Template) farm.Check {
-	return farm.Check{Name: t.Name, Description: t.Description, Command: t.Command, CutConns: t.CutConns, Interval: templateInterval}
+	return farm.Check{Name: t.Name, Description: t.Description, Command: t.Command, CutConns: t.CutConns,
+		Interval: templateInterval}
 }
 
 // CheckNamed returns the check of that name: a configured one or a template. The purpose of

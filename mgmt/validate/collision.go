@@ -52,7 +52,8 @@ func collisions(list []claim) map[int]int {
 	}
 	// Claims on the same address: reach is the claim that ends last.
 	slices.SortFunc(list, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(a.transport, b.transport), a.vip.Compare(b.vip), cmp.Compare(a.ports.First, b.ports.First), cmp.Compare(a.farm, b.farm))
+		return cmp.Or(cmp.Compare(a.transport, b.transport), a.vip.Compare(b.vip), cmp.Compare(a.ports.First,
+			b.ports.First), cmp.Compare(a.farm, b.farm))
 	})
 	for i, reach := 1, 0; i < len(list); i++ {
 		c, last := &list[i], &list[reach]
@@ -66,7 +67,8 @@ func collisions(list []claim) map[int]int {
 	}
 	// Claims on all addresses of an IP version against those on single ones.
 	slices.SortFunc(list, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(a.transport, b.transport), compareBool(a.v6, b.v6), cmp.Compare(a.ports.First, b.ports.First), cmp.Compare(a.farm, b.farm))
+		return cmp.Or(cmp.Compare(a.transport, b.transport), compareBool(a.v6, b.v6), cmp.Compare(a.ports.First,
+			b.ports.First), cmp.Compare(a.farm, b.farm))
 	})
 	var reach [2]*claim // of single addresses, and of all addresses
 	for i := range list {
@@ -143,7 +145,8 @@ func takes(f *farm.Farm, own netip.AddrPort) bool {
 	}
 	addr := own.Addr().Unmap()
 	// The unspecified IPv6 address includes IPv4.
-	if f.VIP != addr && !(f.VIP.IsUnspecified() && f.VIP.Is4() == addr.Is4()) && !(addr.IsUnspecified() && (addr.Is6() || f.VIP.Is4())) {
+	if f.VIP != addr && !(f.VIP.IsUnspecified() && f.VIP.Is4() == addr.Is4()) && !(addr.IsUnspecified() &&
+		(addr.Is6() || f.VIP.Is4())) {
 		return false
 	}
 	return f.Takes(farm.L4TCP, own.Port())

@@ -91,7 +91,8 @@ func collide(a, b *farm.Farm) bool {
 		}
 		return f.L4.Protocol.Transports(), f.L4.Ports
 	}
-	if a.Stopped || b.Stopped || a.VIP.Is4() != b.VIP.Is4() || a.VIP != b.VIP && !a.VIP.IsUnspecified() && !b.VIP.IsUnspecified() {
+	if a.Stopped || b.Stopped || a.VIP.Is4() != b.VIP.Is4() || a.VIP != b.VIP && !a.VIP.IsUnspecified() &&
+		!b.VIP.IsUnspecified() {
 		return false
 	}
 	ta, pa := shape(a)

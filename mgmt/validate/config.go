@@ -143,7 +143,8 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) 
 		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) || !checkLinks(cfg, yield) {
 			return
 		}
-		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
+		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) &&
+			checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {
 			yield(field.Error{Field: "backends", Message: fmt.Sprintf("backends: at most %d are possible over all farms, got %d", farm.MaxBackendID, backends)})
 		}
 	}

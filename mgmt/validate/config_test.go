@@ -162,7 +162,7 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 	}
 }
 
-func TestWhatIsAllowedThoughItLooksOdd(t *testing.T) {
+func TestOddConfigurationsAreValid(t *testing.T) {
 	for name, change := range map[string]func(f *farm.Farm, s *farm.Service, b *farm.Backend){
 		"a stopped farm on a used address":      func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VPort, f.Stopped = 81, true },
 		"the unspecified VIP on another port":   func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.VIP = netip.IPv4Unspecified() },

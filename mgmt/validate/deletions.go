@@ -141,7 +141,8 @@ func deletedElsewhere(from, to *farm.Config) (out []Deletion) {
 		}
 	}
 	for _, list := range []struct{ was, is []farm.Alias }{
-		{from.System.Aliases.Backends, to.System.Aliases.Backends}, {from.System.Aliases.Interfaces, to.System.Aliases.Interfaces},
+		{from.System.Aliases.Backends, to.System.Aliases.Backends}, {from.System.Aliases.Interfaces,
+			to.System.Aliases.Interfaces},
 	} {
 		stays := map[string]bool{}
 		for _, a := range list.is {

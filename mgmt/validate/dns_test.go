@@ -29,7 +29,8 @@ func named(edit func(*farm.GSLB)) *farm.Config {
 func add(name, kind, data string) func(*farm.GSLB) {
 	return func(g *farm.GSLB) {
 		z := &g.Zones[0]
-		z.Records = append(z.Records, farm.Record{ID: uint32(len(z.Records) + 1), Name: name, Type: farm.RecordType(kind), Data: data})
+		z.Records = append(z.Records, farm.Record{ID: uint32(len(z.Records) + 1), Name: name,
+			Type: farm.RecordType(kind), Data: data})
 	}
 }
 
@@ -224,7 +225,7 @@ func TestASecretOfAMistypedTransferKeyIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatOfAZoneCannotWorkIsTold(t *testing.T) {
+func TestZonesThatCannotWorkGetAWarning(t *testing.T) {
 	copied := func(g *farm.GSLB) { g.Transfers = []netip.Prefix{netip.MustParsePrefix("192.0.2.54/32")} }
 	for want, edit := range map[string]func(*farm.GSLB){
 		"": func(*farm.GSLB) {},

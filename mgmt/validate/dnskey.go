@@ -48,11 +48,13 @@ var keyState = keyText("state", field.Texts(farm.KeyStates()), "State of the key
 
 var keyToActive = keyText("state", []string{string(farm.KeyActive)}, "active has the key sign from now on; the one that signed is retired, and goes once nothing it signed is kept anywhere.", func(k *farm.ZoneKey) *farm.KeyState { return &k.State })
 
-func keyText[T ~string](name string, values []string, about string, at func(*farm.ZoneKey) *T) field.Field[farm.ZoneKey] {
+func keyText[T ~string](name string, values []string, about string,
+	at func(*farm.ZoneKey) *T) field.Field[farm.ZoneKey] {
 	return field.Field[farm.ZoneKey]{
-		Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtAnswers, keyLabels[name]), Kind: field.Text, Values: values, Sample: values[0], About: about},
-		Get:  func(k *farm.ZoneKey) field.Value { return field.TextValue(string(*at(k))) },
-		Set:  func(k *farm.ZoneKey, v field.Value) { *at(k) = T(v.Text()) },
+		Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtAnswers, keyLabels[name]), Kind: field.Text,
+			Values: values, Sample: values[0], About: about},
+		Get: func(k *farm.ZoneKey) field.Value { return field.TextValue(string(*at(k))) },
+		Set: func(k *farm.ZoneKey, v field.Value) { *at(k) = T(v.Text()) },
 	}
 }
 

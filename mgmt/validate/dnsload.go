@@ -42,7 +42,8 @@ func silentBackends(cfg *farm.Config, s *farm.DNSService) (out []string) {
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		ours := slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool {
-			return f.VIP.Unmap() == b.Addr.Unmap() && f.Carries() != farm.TrafficQueries && f.Takes(farm.L4TCP, s.EffectivePort())
+			return f.VIP.Unmap() == b.Addr.Unmap() && f.Carries() != farm.TrafficQueries && f.Takes(farm.L4TCP,
+				s.EffectivePort())
 		})
 		if !ours {
 			out = append(out, b.ShownAddress())
@@ -64,5 +65,7 @@ func sameLoadWarnings(a, b farm.DNSService) bool {
 		return false
 	}
 	return a.Algorithm != farm.DNSLoad || a.Check == b.Check && a.EffectivePort() == b.EffectivePort() &&
-		slices.EqualFunc(a.Backends, b.Backends, func(a, b farm.Backend) bool { return a.Addr == b.Addr && a.ShownAddress() == b.ShownAddress() })
+		slices.EqualFunc(a.Backends, b.Backends, func(a, b farm.Backend) bool {
+			return a.Addr == b.Addr && a.ShownAddress() == b.ShownAddress()
+		})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A backend with unknown load counts as the most loaded, which is a warning.
-func TestWhoseLoadNobodyTellsIsWarnedOf(t *testing.T) {
+func TestBackendsOfUnknownLoadGetAWarning(t *testing.T) {
 	at := func(addr string, port uint16) farm.Farm {
 		return farm.Farm{ID: 2, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(addr), VPort: port, HTTP: farm.DefaultHTTP()}
 	}

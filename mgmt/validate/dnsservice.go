@@ -15,14 +15,19 @@ import (
 
 // Bodies about a service of a gslb farm, and about one of its backends.
 var (
-	DNSServiceCreate   = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(field.Named(dnsServiceName, "id")), field.Require(dnsAlgorithm)}, dnsServiceFields)}
-	DNSServiceUpdate   = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{dnsAlgorithm}, dnsServiceFields)}
-	DNSServiceDocument = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(dnsServiceName), field.Require(dnsAlgorithm)}, dnsServiceFields)}
+	DNSServiceCreate = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(field.Named(dnsServiceName, "id")), field.Require(dnsAlgorithm)}, dnsServiceFields)}
+	DNSServiceUpdate = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{dnsAlgorithm},
+		dnsServiceFields)}
+	DNSServiceDocument = field.Table[farm.DNSService]{Fields: slices.Concat([]field.Field[farm.DNSService]{field.Require(dnsServiceName),
+		field.Require(dnsAlgorithm)}, dnsServiceFields)}
 
-	DNSBackendCreate   = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)}, dnsBackendFields)}
-	DNSBackendUpdate   = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{dnsAddress}, dnsBackendFields)}
-	DNSBackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)}, dnsBackendFields, []field.Field[farm.Backend]{backendMaintenance})}
-	DNSBackendAnswer   = field.Table[farm.Backend]{Fields: field.Without(dnsBackendFields, dnsResolve.Name)}
+	DNSBackendCreate = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)},
+		dnsBackendFields)}
+	DNSBackendUpdate = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{dnsAddress},
+		dnsBackendFields)}
+	DNSBackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(dnsAddress)},
+		dnsBackendFields, []field.Field[farm.Backend]{backendMaintenance})}
+	DNSBackendAnswer = field.Table[farm.Backend]{Fields: field.Without(dnsBackendFields, dnsResolve.Name)}
 )
 
 var dnsServiceName = field.Field[farm.DNSService]{
@@ -99,53 +104,57 @@ var dnsAddress = field.Field[farm.Backend]{
 // no ports.
 var dnsResolve = func() field.Field[farm.Backend] {
 	f := backendResolve
-	f.Values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
+	f.Values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool {
+		return word == string(farm.ResolveService)
+	})
 	f.About = "Resolution of a host name: one of its addresses (first), or all addresses, each checked separately (all)."
 	return f
 }()
 
-var dnsBackendFields = slices.Concat(field.UnsetAsNull(backendWeight, backendPriority, backendAlias), []field.Field[farm.Backend]{
-	dnsResolve,
-	{
-		Rule: field.Rule{Name: "nets", Hints: field.Basic(field.AtBalancing, "Client networks"), Kind: field.List, Words: true, Format: "ip or ip/bits", Null: true, Max: MaxTrusted, MaxLen: 64, Check: format.Network, Canon: format.CanonNetwork,
-			Must: "an address or network", MustList: "a list of addresses and networks", About: "Networks whose clients get this backend with algorithm geo; they take precedence over countries and continents. A backend without any of the three serves clients that no other backend matches."},
-		Get: func(b *farm.Backend) field.Value {
-			var out []string
-			for _, p := range b.Nets {
-				out = append(out, format.NetworkText(p))
-			}
-			return field.ListValue(out)
-		},
-		Set: func(b *farm.Backend, v field.Value) {
-			b.Nets = nil
-			for _, text := range v.List() {
-				if p, err := format.ParseNetwork(text); err == nil {
-					b.Nets = append(b.Nets, p)
+var dnsBackendFields = slices.Concat(field.UnsetAsNull(backendWeight, backendPriority, backendAlias),
+	[]field.Field[farm.Backend]{
+		dnsResolve,
+		{
+			Rule: field.Rule{Name: "nets", Hints: field.Basic(field.AtBalancing, "Client networks"), Kind: field.List, Words: true, Format: "ip or ip/bits", Null: true, Max: MaxTrusted, MaxLen: 64, Check: format.Network, Canon: format.CanonNetwork,
+				Must: "an address or network", MustList: "a list of addresses and networks", About: "Networks whose clients get this backend with algorithm geo; they take precedence over countries and continents. A backend without any of the three serves clients that no other backend matches."},
+			Get: func(b *farm.Backend) field.Value {
+				var out []string
+				for _, p := range b.Nets {
+					out = append(out, format.NetworkText(p))
 				}
-			}
+				return field.ListValue(out)
+			},
+			Set: func(b *farm.Backend, v field.Value) {
+				b.Nets = nil
+				for _, text := range v.List() {
+					if p, err := format.ParseNetwork(text); err == nil {
+						b.Nets = append(b.Nets, p)
+					}
+				}
+			},
 		},
-	},
-	codeList("countries", "Client countries", "Countries (ISO 3166-1) whose clients get this backend with algorithm geo, according to the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
-	codeList("continents", "Client continents", "Continents whose clients get this backend with algorithm geo if no backend serves their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
-	{
-		Rule: field.Rule{Name: "coordinates", Hints: field.Advanced(field.AtBalancing, "Coordinates"), Kind: field.Text, Format: "latitude,longitude", Blank: true, Null: true, MaxLen: 40, Check: checkCoordinates, Canon: canonCoordinates,
-			Must: "a latitude and a longitude in degrees, as 48.14,11.58", About: "Coordinates of the backend for algorithm nearest; empty uses the location of its address in the GeoIP database."},
-		Get: func(b *farm.Backend) field.Value { return field.TextValue(b.Coordinates) },
-		Set: func(b *farm.Backend, v field.Value) { b.Coordinates = v.Text() },
-	},
-	{
-		Rule: field.Rule{Name: "hash_key", Hints: field.Advanced(field.AtBalancing, "Hash key"), Kind: field.Text, Blank: true, Null: true, MaxLen: 64, Check: checkHashKey,
-			Must: "at most 64 printable characters", About: "Key that ranks the backend with algorithm hash; empty uses its address. The same key makes appliances agree although the backend's address differs, and keeps its clients when the address changes."},
-		Get: func(b *farm.Backend) field.Value { return field.TextValue(b.HashKey) },
-		Set: func(b *farm.Backend, v field.Value) { b.HashKey = v.Text() },
-	},
-})
+		codeList("countries", "Client countries", "Countries (ISO 3166-1) whose clients get this backend with algorithm geo, according to the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
+		codeList("continents", "Client continents", "Continents whose clients get this backend with algorithm geo if no backend serves their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
+		{
+			Rule: field.Rule{Name: "coordinates", Hints: field.Advanced(field.AtBalancing, "Coordinates"), Kind: field.Text, Format: "latitude,longitude", Blank: true, Null: true, MaxLen: 40, Check: checkCoordinates, Canon: canonCoordinates,
+				Must: "a latitude and a longitude in degrees, as 48.14,11.58", About: "Coordinates of the backend for algorithm nearest; empty uses the location of its address in the GeoIP database."},
+			Get: func(b *farm.Backend) field.Value { return field.TextValue(b.Coordinates) },
+			Set: func(b *farm.Backend, v field.Value) { b.Coordinates = v.Text() },
+		},
+		{
+			Rule: field.Rule{Name: "hash_key", Hints: field.Advanced(field.AtBalancing, "Hash key"), Kind: field.Text, Blank: true, Null: true, MaxLen: 64, Check: checkHashKey,
+				Must: "at most 64 printable characters", About: "Key that ranks the backend with algorithm hash; empty uses its address. The same key makes appliances agree although the backend's address differs, and keeps its clients when the address changes."},
+			Get: func(b *farm.Backend) field.Value { return field.TextValue(b.HashKey) },
+			Set: func(b *farm.Backend, v field.Value) { b.HashKey = v.Text() },
+		},
+	})
 
 // maxCountries bounds a list; about 250 countries exist.
 const maxCountries = 260
 
 // codeList returns the field of a list of two-letter codes.
-func codeList(name, label, about, example string, most int, check func(string) string, at func(*farm.Backend) *[]string) field.Field[farm.Backend] {
+func codeList(name, label, about, example string, most int, check func(string) string,
+	at func(*farm.Backend) *[]string) field.Field[farm.Backend] {
 	return field.Field[farm.Backend]{
 		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtBalancing, label), Kind: field.List, Words: true, Format: "two letters, as " + example, Null: true, Max: int64(most), MaxLen: 2, Check: check, Canon: strings.ToUpper,
 			Must: "a code of two letters, as " + example, MustList: "a list of codes of two letters, as " + example, About: about},

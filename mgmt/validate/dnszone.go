@@ -30,11 +30,15 @@ const (
 var (
 	ZoneCreate   = field.Table[farm.Zone]{Fields: slices.Concat([]field.Field[farm.Zone]{field.Require(field.Named(zoneName, "id"))}, zoneFields)}
 	ZoneUpdate   = field.Table[farm.Zone]{Fields: zoneFields}
-	ZoneDocument = field.Table[farm.Zone]{Fields: slices.Concat([]field.Field[farm.Zone]{field.Require(zoneName)}, zoneFields)}
+	ZoneDocument = field.Table[farm.Zone]{Fields: slices.Concat([]field.Field[farm.Zone]{field.Require(zoneName)},
+		zoneFields)}
 
-	RecordCreate   = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName), field.Require(askedType), recordTTL, field.Require(recordData), recordComment}}
-	RecordUpdate   = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{recordName, askedType, recordTTL, recordData, recordComment}}
-	RecordDocument = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName), field.Require(recordType), recordTTL, field.Require(recordData), recordComment}}
+	RecordCreate = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName),
+		field.Require(askedType), recordTTL, field.Require(recordData), recordComment}}
+	RecordUpdate = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{recordName, askedType, recordTTL,
+		recordData, recordComment}}
+	RecordDocument = field.Table[farm.Record]{Fields: []field.Field[farm.Record]{field.Require(recordName),
+		field.Require(recordType), recordTTL, field.Require(recordData), recordComment}}
 )
 
 // printable matches printable ASCII characters and blanks.

@@ -37,7 +37,7 @@ func read[T any](t *testing.T, table *field.Table[T], to *T, text string) (probl
 	return problems
 }
 
-func TestWhatADocumentGivesIsSetAndGivenAgain(t *testing.T) {
+func TestDocumentsSetFieldsAndGiveThemAgain(t *testing.T) {
 	const (
 		ofFarm = `{"name":"shop","profile":"http","vip":"10.0.0.5","vport":80,"stopped":true,"contimeout":5,
 			"addheader":["X-A: 1","X-B: 2"],"headremove":["^X-C"],"log_headers":["X-A"],"log_redact":["pin"],"addresponseheader":["X-D: 4"],"removeresponseheader":["^X-E","^X-F"]}`
@@ -188,7 +188,8 @@ func TestNumbersAndTruthAreReadAsTheyAreMeant(t *testing.T) {
 		ok   bool
 	}{
 		{7, 7, true}, {int64(-7), -7, true}, {"7", 7, true}, {"-7", -7, true}, {json.Number("7"), 7, true}, {7.0, 7, true},
-		{float64(1 << 53), 1 << 53, true}, {float64(-1 << 53), -1 << 53, true}, {float64(1<<53 + 2), 0, false}, {float64(-1<<53 - 2), 0, false},
+		{float64(1 << 53), 1 << 53, true}, {float64(-1 << 53), -1 << 53, true}, {float64(1<<53 + 2), 0,
+			false}, {float64(-1<<53 - 2), 0, false},
 		{7.5, 0, false}, {"7.5", 0, false}, {json.Number("7.5"), 0, false}, {"+7", 0, false}, {" 7", 0, false}, {"", 0, false}, {true, 0, false}, {nil, 0, false},
 	} {
 		if got, ok := field.ParseNumber(c.raw); ok != c.ok || ok && got != c.want {

@@ -63,9 +63,10 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 	}
 }
 
-// A word that is like no name gets no suggestion.
+// Only words that are similar to a name get a suggestion.
 func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
-	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(), L4FarmDocument.Names(), CheckDocument.Names()} {
+	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(),
+		L4FarmDocument.Names(), CheckDocument.Names()} {
 		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
 			if got := suggest.For(word, known) + suggest.Near(word, known); got != "" {
 				t.Errorf("%q: %q", word, got)

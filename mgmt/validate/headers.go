@@ -54,7 +54,8 @@ var (
 		ofService: func(s *farm.Service) *[]farm.URLRewrite { return &s.Rewrites }}
 )
 
-func headerList[T comparable](atFarm, atService string, rule field.Table[T], of func(*farm.HeaderRules) *[]T) RuleList[T] {
+func headerList[T comparable](atFarm, atService string, rule field.Table[T],
+	of func(*farm.HeaderRules) *[]T) RuleList[T] {
 	return RuleList[T]{Farm: atFarm, Service: atService, Rule: rule, Moves: atFarm == atService && strings.HasPrefix(atFarm, "replace"),
 		of:        of,
 		ofService: func(s *farm.Service) *[]T { return of(&s.HeaderRules) }}
@@ -148,11 +149,13 @@ func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
 // for changing.
 func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field.Field[T] {
 	adds := func(name, label string, line field.Rule, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field.Field[T] {
-		return listed(name, label, line, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
+		return listed(name, label, line, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) },
+			func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
 			func(h farm.HeaderAdd) string { return h.Header }, func(s string) farm.HeaderAdd { return farm.HeaderAdd{Header: s} })
 	}
 	removes := func(name, label string, of func(*farm.HeaderRules) *[]farm.HeaderRemove) field.Field[T] {
-		return listed(name, label, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) }, func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
+		return listed(name, label, headerPattern, func(t *T) *[]farm.HeaderRemove { return of(seen(t)) },
+			func(t *T) *[]farm.HeaderRemove { return of(own(t)) },
 			func(h farm.HeaderRemove) string { return h.Pattern }, func(s string) farm.HeaderRemove { return farm.HeaderRemove{Pattern: s} })
 	}
 	return []field.Field[T]{
@@ -164,7 +167,8 @@ func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules
 }
 
 // listed returns the field of a list whose items are texts with the rule item.
-func listed[T, H any](name, label string, item field.Rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field.Field[T] {
+func listed[T, H any](name, label string, item field.Rule, seen, own func(*T) *[]H, text func(H) string,
+	of func(string) H) field.Field[T] {
 	item.Hints = field.Advanced(field.AtHeaders, label)
 	item.Name, item.Kind, item.Required, item.Null, item.Max = name, field.List, false, true, MaxRules
 	return field.Field[T]{

@@ -156,7 +156,8 @@ func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
 	f := good().Farms[0]
 	f.HTTP.HeaderRules = everyKind()
 	s := farm.Service{HeaderRules: everyKind()}
-	for i, got := range []any{*validate.AddRequest.OfFarm(&f), *validate.RemoveRequest.OfFarm(&f), *validate.ReplaceRequest.OfFarm(&f),
+	for i, got := range []any{*validate.AddRequest.OfFarm(&f), *validate.RemoveRequest.OfFarm(&f),
+		*validate.ReplaceRequest.OfFarm(&f),
 		*validate.AddResponse.OfFarm(&f), *validate.RemoveResponse.OfFarm(&f), *validate.ReplaceResponse.OfFarm(&f),
 		*validate.AddRequest.OfService(&s), *validate.RemoveRequest.OfService(&s), *validate.ReplaceRequest.OfService(&s),
 		*validate.AddResponse.OfService(&s), *validate.RemoveResponse.OfService(&s), *validate.ReplaceResponse.OfService(&s)} {
@@ -167,7 +168,8 @@ func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
 	if validate.Rewrites.OfFarm(&f) != nil || validate.AddRequest.OfFarm(&farm.Farm{}) != nil {
 		t.Error("a list where there is none")
 	}
-	if !validate.ReplaceRequest.Moves || !validate.ReplaceResponse.Moves || !validate.Rewrites.Moves || validate.AddRequest.Moves || validate.RemoveResponse.Moves {
+	if !validate.ReplaceRequest.Moves || !validate.ReplaceResponse.Moves || !validate.Rewrites.Moves ||
+		validate.AddRequest.Moves || validate.RemoveResponse.Moves {
 		t.Error("Moves is set for other kinds than the ordered ones")
 	}
 }

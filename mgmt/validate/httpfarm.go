@@ -82,7 +82,8 @@ func seconds(name string, h field.Hints, about string, at func(*farm.HTTP) *farm
 }
 
 // bound returns the field of a number whose zero value means the default.
-func bound[N ~uint32 | ~uint64](name string, h field.Hints, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field.Field[farm.Farm] {
+func bound[N ~uint32 | ~uint64](name string, h field.Hints, about string, least, most int64, unset N,
+	at func(*farm.HTTP) *N) field.Field[farm.Farm] {
 	return boundIn(httpPart, name, h, about, least, most, unset, at)
 }
 
@@ -90,20 +91,23 @@ func truth(name string, h field.Hints, about string, at func(*farm.HTTP) *bool) 
 	return truthIn(httpPart, name, h, about, at)
 }
 
-func word[W ~string](name string, h field.Hints, about string, words []W, at func(*farm.HTTP) *W) field.Field[farm.Farm] {
+func word[W ~string](name string, h field.Hints, about string, words []W,
+	at func(*farm.HTTP) *W) field.Field[farm.Farm] {
 	return wordIn(httpPart, name, h, about, words, at)
 }
 
 // choice returns the field of a word whose zero value means the default.
-func choice[W ~string](name string, h field.Hints, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field.Field[farm.Farm] {
+func choice[W ~string](name string, h field.Hints, about string, words []W, unset W,
+	normalize map[string]string, at func(*farm.HTTP) *W) field.Field[farm.Farm] {
 	return choiceIn(httpPart, name, h, about, words, unset, normalize, at)
 }
 
 func errorText(name string, h field.Hints, about string, at func(*farm.HTTP) *string) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Blank: true, MaxLen: format.MaxErrorText, Check: checkErrorText, About: about},
-		Get:  func(f *farm.Farm) field.Value { return field.TextValue(*at(httpSeen(f))) },
-		Set:  func(f *farm.Farm, v field.Value) { *at(httpOf(f)) = v.Text() },
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Blank: true, MaxLen: format.MaxErrorText,
+			Check: checkErrorText, About: about},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(*at(httpSeen(f))) },
+		Set: func(f *farm.Farm, v field.Value) { *at(httpOf(f)) = v.Text() },
 	}
 }
 

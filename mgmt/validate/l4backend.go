@@ -13,11 +13,14 @@ import (
 // Bodies about a backend of an l4xnat farm. All profiles share Maintenance.
 var (
 	// L4BackendCreate is the body of POST /farms/F/backends.
-	L4BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost)}, l4BackendFields...)}
+	L4BackendCreate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{field.Require(backendHost)},
+		l4BackendFields...)}
 	// L4BackendUpdate is the body of PUT /farms/F/backends/ID; null resets a number.
-	L4BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost}, l4BackendFields...)}
+	L4BackendUpdate = field.Table[farm.Backend]{Fields: append([]field.Field[farm.Backend]{backendHost},
+		l4BackendFields...)}
 	// L4BackendDocument is a backend in a document.
-	L4BackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(backendHost)}, l4BackendFields,
+	L4BackendDocument = field.Table[farm.Backend]{Fields: slices.Concat([]field.Field[farm.Backend]{field.Require(backendHost)},
+		l4BackendFields,
 		[]field.Field[farm.Backend]{backendMaintenance, l4Sessions})}
 )
 

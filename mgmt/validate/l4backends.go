@@ -97,7 +97,8 @@ func checkL4Statics(f *farm.Farm) *field.Error {
 			if found != session {
 				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: write %s as %s", field.Show(session), field.Show(found))}
 			}
-			if key, _ := farm.ParseL4Key(l.Persist, session); key.Addr.IsValid() && f.VIP.IsValid() && key.Addr.Is4() != f.VIP.Is4() {
+			if key, _ := farm.ParseL4Key(l.Persist, session); key.Addr.IsValid() && f.VIP.IsValid() &&
+				key.Addr.Is4() != f.VIP.Is4() {
 				return &field.Error{Path: at, Field: "sessions", Message: fmt.Sprintf("sessions: %s must be of the same IP version as the vip (%s)", field.Show(session), f.VIP)}
 			}
 			if j, known := first[session]; known {

@@ -114,7 +114,8 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	if l := f.L4; l.ConnectTimeout != 7 || l.IdleTimeout != 8 || l.StopGrace != 9 || l.MaxConnections != 10 || l.AccessLog.Sample != 11 || len(l.Trusted) != 1 {
+	if l := f.L4; l.ConnectTimeout != 7 || l.IdleTimeout != 8 || l.StopGrace != 9 || l.MaxConnections != 10 ||
+		l.AccessLog.Sample != 11 || len(l.Trusted) != 1 {
 		t.Errorf("%+v", l)
 	}
 	for text, want := range map[string]string{

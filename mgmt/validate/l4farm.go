@@ -17,7 +17,8 @@ import (
 var (
 	// L4FarmCreate is the body of POST /farms; see FarmCreate. protocol is among the fields
 	// of newFarm.
-	L4FarmCreate = field.Table[farm.Farm]{Fields: slices.Concat(newFarm, noteFields, l4Fields[1:], l4LogFields), Facts: l4Facts}
+	L4FarmCreate = field.Table[farm.Farm]{Fields: slices.Concat(newFarm, noteFields, l4Fields[1:], l4LogFields),
+		Facts: l4Facts}
 	// L4FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
 	L4FarmUpdate = field.Table[farm.Farm]{Fields: slices.Concat([]field.Field[farm.Farm]{field.Named(farmName, "newfarmname"), farmVIP, l4VPort}, noteFields, l4Fields, l4LogFields), Facts: l4Facts}
 	// L4FarmDocument is a farm in a document, without its backends.

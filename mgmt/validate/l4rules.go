@@ -23,7 +23,8 @@ func checkL4(f *farm.Farm, local []netip.Prefix, yield func(field.Error) bool) b
 	if !L4FarmDocument.Verify(path, f, nil, yield) {
 		return false
 	}
-	for _, check := range []func(*farm.Farm) (fieldName, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Path} {
+	for _, check := range []func(*farm.Farm) (fieldName, problem string){l4Ports, l4SIP, l4Address, l4Scheduler,
+		l4SourceOf, l4MarkOf, l4Path} {
 		if fieldName, problem := check(f); problem != "" && !yield(field.Error{Path: path, Field: fieldName, Message: fieldName + " " + problem}) {
 			return false
 		}

@@ -181,7 +181,8 @@ func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 		`{"ip":"10.0.0.1","server_names":["a.example","A.example"]}`: "must not hold the same twice", `{"ip":"255.255.255.255"}`: "it is the broadcast address",
 		`{"ip":"224.0.0.1"}`: "it is a multicast address", `{"ip":"0.0.0.0"}`: "it is the unspecified address",
 	} {
-		if err := apply(t, &validate.L4BackendCreate, text, &farm.Backend{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := apply(t, &validate.L4BackendCreate, text, &farm.Backend{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}

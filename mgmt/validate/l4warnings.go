@@ -36,7 +36,8 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 	if !b.Addr.IsValid() {
 		return
 	}
-	if untracked(l.NAT) && len(local) > 0 && !slices.ContainsFunc(local, func(p netip.Prefix) bool { return p.Masked().Contains(b.Addr) }) {
+	if untracked(l.NAT) && len(local) > 0 && !slices.ContainsFunc(local,
+		func(p netip.Prefix) bool { return p.Masked().Contains(b.Addr) }) {
 		add("ip", fmt.Sprintf("ip %s is in no network of this machine: nattype %s sends packets to the MAC address of a neighbour", b.Addr, l.NAT))
 	}
 	if f.InKernel() && b.Addr.IsLoopback() && !f.VIP.IsLoopback() {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-func TestWhatHasNoEffectOnAnL4FarmIsAWarning(t *testing.T) {
+func TestIneffectiveSettingsOfAnL4FarmGetAWarning(t *testing.T) {
 	dsr := func(l *farm.L4) { l.NAT, l.Backends = farm.NATDirect, l.Backends[:1] }
 	for name, c := range map[string]struct {
 		set  func(f *farm.Farm, l *farm.L4)
@@ -31,7 +31,8 @@ farm "relay": resurrectime has no effect: the farm runs in the kernel (datapath 
 			l.NAT, l.IdleTimeout, l.Backends = farm.NATStateless, 5, l.Backends[:1]
 		}, ""},
 		"a log of the engine": {func(_ *farm.Farm, l *farm.L4) {
-			l.DataPath, l.Logs, l.AccessLog = farm.DataPathKernel, true, farm.AccessLog{Sink: farm.LogSyslog, Sample: 5, Fields: []farm.LogField{farm.LogBackend}}
+			l.DataPath, l.Logs, l.AccessLog = farm.DataPathKernel, true, farm.AccessLog{Sink: farm.LogSyslog, Sample: 5,
+				Fields: []farm.LogField{farm.LogBackend}}
 		}, `farm "relay": log_fields has no effect: the farm runs in the kernel (datapath says so)
 farm "relay": log_sample has no effect: the farm runs in the kernel (datapath says so)
 farm "relay": log_sink has no effect: the farm runs in the kernel (datapath says so)`},

@@ -54,7 +54,8 @@ var (
 var services = []string{"local", "ldap", "oidc"}
 
 func loginText(name, label, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Text, Null: true, Blank: true, About: about}}
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+		Kind: field.Text, Null: true, Blank: true, About: about}}
 }
 
 func loginSecret(name, label, about string) field.Field[rbacBody] {
@@ -64,15 +65,18 @@ func loginSecret(name, label, about string) field.Field[rbacBody] {
 }
 
 func loginWord(name, label, about string, words ...string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Text, Values: words, About: about}}
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+		Kind: field.Text, Values: words, About: about}}
 }
 
 func loginNumber(name, label string, low, high int64, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Number, Min: low, Max: high, Null: true, About: about}}
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+		Kind: field.Number, Min: low, Max: high, Null: true, About: about}}
 }
 
 func loginList(name, label, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.List, Null: true, Max: 200, MaxLen: 512, About: about}}
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+		Kind: field.List, Null: true, Max: 200, MaxLen: 512, About: about}}
 }
 
 // loginSample returns a field with its own example.

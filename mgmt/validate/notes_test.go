@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
-func TestWhatIsSaidOfAFarmIsKeptAndCanBeTakenBack(t *testing.T) {
+func TestNotesAreKeptAndCanBeRemoved(t *testing.T) {
 	for name, table := range map[string]*field.Table[farm.Farm]{"http": &validate.FarmUpdate, "l4xnat": &validate.L4FarmUpdate} {
 		f := farm.Farm{Name: "a"}
 		set := func(body map[string]any) *farm.Notes {

@@ -226,14 +226,15 @@ func TestAnEmptyBodyChangesNothing(t *testing.T) {
 		list, text, null bool
 		as               string
 	}{"trusted": {list: true, as: "[::1]"}, "contimeout": {as: "5"}, "vip": {null: true, as: "null"}} {
-		if got := v.Get(name); got.IsList() != c.list || got.IsText() != c.text || got.Null() != c.null || got.String() != c.as {
+		if got := v.Get(name); got.IsList() != c.list || got.IsText() != c.text || got.Null() != c.null ||
+			got.String() != c.as {
 			t.Errorf("%s is %v", name, got)
 		}
 	}
 }
 
 // An iteration over names stops when the caller stops.
-func TestWhatIsShownEndsWithItsReader(t *testing.T) {
+func TestListsStopWithTheirReader(t *testing.T) {
 	f := good().Farms[0]
 	var names []string
 	for name := range validate.FarmUpdate.Shown(&f) {

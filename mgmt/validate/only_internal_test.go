@@ -100,7 +100,7 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 
 // A value without the field it needs is rejected, except null and off, as clients send
 // whole objects back.
-func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
+func TestOutcomeDecidesOnValuesWithoutTheirCondition(t *testing.T) {
 	none := farm.Service{}
 	for i := range ServiceUpdate.Fields {
 		f := &ServiceUpdate.Fields[i]
@@ -151,7 +151,7 @@ func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
 
 // A field is cleared with the field it needs, also indirectly. It is accepted if the same
 // body sets the other field.
-func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
+func TestDependentFieldsAreClearedWithTheirCondition(t *testing.T) {
 	full := func() *farm.Service {
 		return &farm.Service{Redirect: "http://x", RedirectType: farm.RedirectAppend, RedirectCode: 301,
 			RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X-Id"},
@@ -178,7 +178,7 @@ func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
 }
 
 // Only fields with fate waiting get a warning, not those with fate kept or refused.
-func TestOnlyWhatWaitsIsWarnedOf(t *testing.T) {
+func TestOnlyWarnAndDropGetsAWarning(t *testing.T) {
 	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
 	s.QueueTimeout = 5
 	var told []string

@@ -17,21 +17,25 @@ type part[D any] struct {
 }
 
 // secondsIn returns the field of a time that a new farm has.
-func secondsIn[D any](in part[D], name string, h field.Hints, about string, most int64, at func(*D) *farm.Seconds) field.Field[farm.Farm] {
+func secondsIn[D any](in part[D], name string, h field.Hints, about string, most int64,
+	at func(*D) *farm.Seconds) field.Field[farm.Farm] {
 	unset := *at(in.new())
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, About: about, Unset: field.NumberValue(int64(unset))},
-		Get:  func(f *farm.Farm) field.Value { return field.NumberValue(int64(*at(in.seen(f)))) },
-		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = cmp.Or(farm.Seconds(v.Number()), unset) },
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, About: about,
+			Unset: field.NumberValue(int64(unset))},
+		Get: func(f *farm.Farm) field.Value { return field.NumberValue(int64(*at(in.seen(f)))) },
+		Set: func(f *farm.Farm, v field.Value) { *at(in.of(f)) = cmp.Or(farm.Seconds(v.Number()), unset) },
 	}
 }
 
 // boundIn returns the field of a number whose zero value means the default.
-func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h field.Hints, about string, least, most int64, unset N, at func(*D) *N) field.Field[farm.Farm] {
+func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h field.Hints, about string, least,
+	most int64, unset N, at func(*D) *N) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: least, Max: most, Null: true, About: about, Unset: field.NumberValue(int64(unset))},
-		Get:  func(f *farm.Farm) field.Value { return field.NumberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },
-		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(N(v.Number()), unset) },
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: least, Max: most, Null: true, About: about,
+			Unset: field.NumberValue(int64(unset))},
+		Get: func(f *farm.Farm) field.Value { return field.NumberValue(int64(cmp.Or(*at(in.seen(f)), unset))) },
+		Set: func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(N(v.Number()), unset) },
 	}
 }
 
@@ -44,25 +48,30 @@ func truthIn[D any](in part[D], name string, h field.Hints, about string, at fun
 }
 
 // wordIn returns the field of a word that a new farm has.
-func wordIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W, at func(*D) *W) field.Field[farm.Farm] {
+func wordIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W,
+	at func(*D) *W) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), About: about, Unset: field.TextValue(string(*at(in.new())))},
-		Get:  func(f *farm.Farm) field.Value { return field.TextValue(string(*at(in.seen(f)))) },
-		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = W(v.Text()) },
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), About: about,
+			Unset: field.TextValue(string(*at(in.new())))},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(string(*at(in.seen(f)))) },
+		Set: func(f *farm.Farm, v field.Value) { *at(in.of(f)) = W(v.Text()) },
 	}
 }
 
 // choiceIn returns the field of a word whose zero value means the default.
-func choiceIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field.Field[farm.Farm] {
+func choiceIn[D any, W ~string](in part[D], name string, h field.Hints, about string, words []W, unset W,
+	normalize map[string]string, at func(*D) *W) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), Null: true, Normalize: normalize, About: about, Unset: field.TextValue(string(unset))},
-		Get:  func(f *farm.Farm) field.Value { return field.TextValue(string(cmp.Or(*at(in.seen(f)), unset))) },
-		Set:  func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(W(v.Text()), unset) },
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Values: field.Texts(words), Null: true,
+			Normalize: normalize, About: about, Unset: field.TextValue(string(unset))},
+		Get: func(f *farm.Farm) field.Value { return field.TextValue(string(cmp.Or(*at(in.seen(f)), unset))) },
+		Set: func(f *farm.Farm, v field.Value) { *at(in.of(f)) = field.OrZero(W(v.Text()), unset) },
 	}
 }
 
 // networksIn returns the field of a list of networks.
-func networksIn[D any](in part[D], name string, h field.Hints, about string, at func(*D) *[]netip.Prefix) field.Field[farm.Farm] {
+func networksIn[D any](in part[D], name string, h field.Hints, about string,
+	at func(*D) *[]netip.Prefix) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
 		Rule: field.Rule{Name: name, Hints: h, Kind: field.List, Words: true, Format: "ip or ip/bits", Null: true, Max: MaxTrusted, MaxLen: 64, Check: format.Network, Canon: format.CanonNetwork,
 			Must: "an address or network", MustList: "a list of addresses and networks", About: about},

@@ -51,7 +51,8 @@ var cookieFields = []field.Field[farm.Service]{
 
 // cookieText returns a text field. Blank and null are rejected (contract); turning
 // insertion off and on restores the defaults.
-func cookieText(name string, h field.Hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field.Field[farm.Service] {
+func cookieText(name string, h field.Hints, must, about string, check func(string) string,
+	at func(*farm.CookieInsert) *string) field.Field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
 	return field.Field[farm.Service]{
 		Rule: field.Rule{Name: name, Hints: h, IfUnset: unsetOf(unset), Kind: field.Text, MaxLen: 255, Check: check, Must: must, About: about, Unset: field.TextValue(unset), Only: field.With("cookieinsert")},

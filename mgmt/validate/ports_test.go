@@ -24,7 +24,7 @@ func TestPortsAreReadAsTheFamilyWritesThem(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPortIsRefusedWithTheReason(t *testing.T) {
+func TestInvalidPortsAreRefusedWithTheReason(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "a port is missing", "80,": "a port is missing", ":80": "a port is missing", "80:": "a port is missing", "0": "port 0 is not from 1 to 65535",
 		"65536": "port 65536 is not from", "-1": "port -1 is not from", "80-90": `"80-90" is no port; a range is written as 8000:8010`, "http": `"http" is no port`,

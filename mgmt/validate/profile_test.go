@@ -78,7 +78,8 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 		t.Errorf("rules for %q, profiles are %q", names, farm.Profiles())
 	}
 	l4 := farm.Farm{Profile: farm.ProfileHTTP, L4: farm.DefaultL4()}
-	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 || validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
+	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 ||
+		validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
 		t.Error("the settings do not give the profile")
 	}
 	if validate.ProfileNamed(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {

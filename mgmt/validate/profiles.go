@@ -1,4 +1,4 @@
 package validate
 
-// A new profile is an entry in this list.
+// init lists the profiles. A new one is an entry here.
 func init() { Register(httpProfile{}, l4Profile{}, dnsProfile{}) }

@@ -41,7 +41,8 @@ var (
 )
 
 func rbacFlag(name, label, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label), Kind: field.Bool, About: about}}
+	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+		Kind: field.Bool, About: about}}
 }
 
 func userPassword(name, about string) field.Field[rbacBody] {

@@ -72,7 +72,8 @@ var retryFields = []field.Field[farm.Service]{
 }
 
 // retryNumber returns the field of a number for which 0 means the default.
-func retryNumber(name string, h field.Hints, most, acts int64, about string, at func(*farm.Service) *uint8) field.Field[farm.Service] {
+func retryNumber(name string, h field.Hints, most, acts int64, about string,
+	at func(*farm.Service) *uint8) field.Field[farm.Service] {
 	return field.Field[farm.Service]{
 		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, Only: field.With("retry_on"), Default: field.NumberValue(acts), About: about},
 		Get:  func(s *farm.Service) field.Value { return field.NumberValue(int64(*at(s))) },
@@ -108,17 +109,30 @@ var outlierFields = []field.Field[farm.Service]{
 		Set: func(s *farm.Service, v field.Value) { s.OutlierSlow = uint8(v.Number()) },
 	},
 	field.OnlyIf(field.With("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", field.Advanced(field.AtOutlier, "Evaluation window").In(field.Seconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Time window evaluated by outlier_rate and outlier_slow, in seconds.",
-		func(s *farm.Service) int64 { return int64(s.OutlierWindow) }, func(s *farm.Service, n int64) { s.OutlierWindow = farm.Seconds(n) })),
+		func(s *farm.Service) int64 { return int64(s.OutlierWindow) }, func(s *farm.Service,
+			n int64) {
+			s.OutlierWindow = farm.Seconds(n)
+		})),
 	field.OnlyIf(field.With("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", field.Advanced(field.AtOutlier, "Min. requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Minimum number of requests in outlier_window before outlier_rate and outlier_slow apply to a backend.",
-		func(s *farm.Service) int64 { return int64(s.OutlierRequests) }, func(s *farm.Service, n int64) { s.OutlierRequests = uint16(n) })),
+		func(s *farm.Service) int64 { return int64(s.OutlierRequests) }, func(s *farm.Service,
+			n int64) {
+			s.OutlierRequests = uint16(n)
+		})),
 	outlierNumber("outlier_time", field.Advanced(field.AtOutlier, "Ejection time").In(field.Seconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Duration of the first ejection, in seconds; repeated ejections last up to ten times as long.",
-		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
+		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service,
+			n int64) {
+			s.OutlierTime = farm.Seconds(n)
+		}),
 	outlierNumber("outlier_percent", field.Advanced(field.AtOutlier, "Max. ejected (%)").In(field.Percent), 100, farm.DefaultOutlierPercent, "Maximum percentage of backends ejected at the same time; at least one usable backend always remains.",
-		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
+		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service,
+			n int64) {
+			s.OutlierPercent = uint8(n)
+		}),
 }
 
 // outlierNumber returns the field of a number for which 0 means the default.
-func outlierNumber(name string, h field.Hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field.Field[farm.Service] {
+func outlierNumber(name string, h field.Hints, most, acts int64, about string, get func(*farm.Service) int64,
+	set func(*farm.Service, int64)) field.Field[farm.Service] {
 	return field.Field[farm.Service]{
 		Rule: field.Rule{Name: name, Hints: h, Kind: field.Number, Min: 1, Max: most, Null: true, Only: field.With("outlier_errors", "outlier_rate", "outlier_slow"), Default: field.NumberValue(acts), About: about},
 		Get:  func(s *farm.Service) field.Value { return field.NumberValue(get(s)) },

@@ -20,17 +20,24 @@ func checkFarmRules(path string, f *farm.Farm, yield func(field.Error) bool) boo
 
 // checkServiceRules does so for a service.
 func checkServiceRules(path string, s *farm.Service, yield func(field.Error) bool) bool {
-	return checkReplaces(path, &ReplaceRequest, s.ReplaceRequest, yield) && checkReplaces(path, &ReplaceResponse, s.ReplaceResponse, yield) &&
-		checkRules(path, Rewrites.Service, &Rewrites.Rule, s.Rewrites, yield, func(u *farm.URLRewrite) (string, string) { return u.Pattern, u.Replace })
+	return checkReplaces(path, &ReplaceRequest, s.ReplaceRequest, yield) && checkReplaces(path, &ReplaceResponse,
+		s.ReplaceResponse, yield) &&
+		checkRules(path, Rewrites.Service, &Rewrites.Rule, s.Rewrites, yield, func(u *farm.URLRewrite) (string, string) {
+			return u.Pattern, u.Replace
+		})
 }
 
-func checkReplaces(path string, l *RuleList[farm.HeaderReplace], rules []farm.HeaderReplace, yield func(field.Error) bool) bool {
-	return checkRules(path, l.Service, &l.Rule, rules, yield, func(h *farm.HeaderReplace) (string, string) { return h.Match, h.Replace })
+func checkReplaces(path string, l *RuleList[farm.HeaderReplace], rules []farm.HeaderReplace,
+	yield func(field.Error) bool) bool {
+	return checkRules(path, l.Service, &l.Rule, rules, yield, func(h *farm.HeaderReplace) (string, string) {
+		return h.Match, h.Replace
+	})
 }
 
 // checkRules checks each rule of a list, uniqueness, the number of rules, and that
 // replacements refer only to groups of their pattern.
-func checkRules[T comparable](path, name string, table *field.Table[T], rules []T, yield func(field.Error) bool, parts func(*T) (pattern, replace string)) bool {
+func checkRules[T comparable](path, name string, table *field.Table[T], rules []T,
+	yield func(field.Error) bool, parts func(*T) (pattern, replace string)) bool {
 	if len(rules) > MaxRules && !yield(field.Error{Path: path, Field: name, Message: fmt.Sprintf("%s may have at most %d items, got %d", name, MaxRules, len(rules))}) {
 		return false
 	}

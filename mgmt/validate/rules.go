@@ -10,12 +10,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
-func checkService(f *farm.Farm, s *farm.Service, in field.Lookup, local []netip.Prefix, yield func(field.Error) bool) bool {
+func checkService(f *farm.Farm, s *farm.Service, in field.Lookup, local []netip.Prefix,
+	yield func(field.Error) bool) bool {
 	path := ServicePath(f.Name, s.Name)
 	if !ServiceDocument.Verify(path, s, in, yield) {
 		return false
 	}
-	for _, err := range []*field.Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path, s.RateLimit), checkAuth(path, s),
+	for _, err := range []*field.Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path,
+		s.RateLimit), checkAuth(path, s),
 		checkBackendProtocol(path, s)} {
 		if err != nil && !yield(*err) {
 			return false
@@ -86,7 +88,8 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *field.Error 
 // rejects marks used by farms, broadcast addresses of local networks, and another IP version
 // than the VIP's unless the farm can mix them. For a host name it checks the resolved
 // address; addr is invalid if it is unresolved.
-func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *field.Error) {
+func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr,
+	problem *field.Error) {
 	if reason := ownMark(b.Mark); reason != "" {
 		return addr, &field.Error{Path: path, Field: "mark", Message: "mark " + reason}
 	}

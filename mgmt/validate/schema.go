@@ -45,7 +45,8 @@ func settledSetting(name, value, reason string) field.Field[resolve.Limits] {
 	if value != "" {
 		must = value + ", the only possible value"
 	}
-	return field.Field[resolve.Limits]{Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtSystem, name), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxName, Must: must,
+	return field.Field[resolve.Limits]{Rule: field.Rule{Name: name, Hints: field.Advanced(field.AtSystem, name),
+		Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxName, Must: must,
 		Normalize: map[string]string{"true": "true", "false": "false"}, Default: field.TextValue(value), Sample: value, About: "Not applicable. " + reason,
 		Check: func(s string) string {
 			if s == value {

@@ -17,12 +17,14 @@ var (
 	// fields.
 	ServiceCreate = field.Table[farm.Service]{Fields: slices.Concat([]field.Field[farm.Service]{field.Require(field.Named(serviceName, "id"))}, ServiceUpdate.Fields)}
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
-	ServiceUpdate = field.Table[farm.Service]{Fields: slices.Concat(serviceFields, []field.Field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
+	ServiceUpdate = field.Table[farm.Service]{Fields: slices.Concat(serviceFields,
+		[]field.Field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves the
 	// service.
 	ServiceMove = move[farm.Service]("New position of the service, starting at 0.")
 	// ServiceDocument is a service in a document, without its backends.
-	ServiceDocument = field.Table[farm.Service]{Fields: slices.Concat([]field.Field[farm.Service]{field.Require(serviceName)}, serviceFields, []field.Field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
+	ServiceDocument = field.Table[farm.Service]{Fields: slices.Concat([]field.Field[farm.Service]{field.Require(serviceName)},
+		serviceFields, []field.Field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
 )
 
 var serviceName = field.Field[farm.Service]{
@@ -108,7 +110,8 @@ var serviceLeastResp = field.Field[farm.Service]{
 	},
 }
 
-func matching(name string, h field.Hints, about string, check func(string) string, at func(*farm.Service) *string) field.Field[farm.Service] {
+func matching(name string, h field.Hints, about string, check func(string) string,
+	at func(*farm.Service) *string) field.Field[farm.Service] {
 	return field.Field[farm.Service]{
 		Rule: field.Rule{Name: name, Hints: h, Kind: field.Text, Format: "regex", Blank: true, MaxLen: format.MaxPattern, Check: check,
 			Must: "a valid regular expression", About: about},
@@ -159,7 +162,8 @@ const (
 )
 
 // serviceOptions are the fields of a service except matching, persistence and policy.
-var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields, leniencyFields,
+var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields,
+	stsFields, servedByFields, leniencyFields,
 	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
 	compressionFields, []field.Field[farm.Service]{serviceCheck})
 

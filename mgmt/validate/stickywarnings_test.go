@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
-func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
+func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`{}`:                                       "",
@@ -112,7 +112,8 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 		names := []string{"1.0", "1.1", "1.2", "1.3"}
 		f := farm.Farm{Name: "tls", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
 		f.HTTP.TLS = farm.DefaultTLS()
-		disabled := []*bool{&f.HTTP.TLS.DisableTLS10, &f.HTTP.TLS.DisableTLS11, &f.HTTP.TLS.DisableTLS12, &f.HTTP.TLS.DisableTLS13}
+		disabled := []*bool{&f.HTTP.TLS.DisableTLS10, &f.HTTP.TLS.DisableTLS11, &f.HTTP.TLS.DisableTLS12,
+			&f.HTTP.TLS.DisableTLS13}
 		for i, d := range disabled {
 			*d = !strings.Contains(c.was, names[i])
 		}

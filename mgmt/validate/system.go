@@ -162,9 +162,10 @@ func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) fi
 // machinePort returns the field of a port for which the machine has its own default.
 func machinePort(name, label, about string, at func(*farm.System) *uint16) field.Field[farm.System] {
 	return field.Field[farm.System]{
-		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, label), IfUnset: field.ShowNull, Kind: field.Number, Min: 1, Max: 65535, Null: true, About: about},
-		Get:  func(s *farm.System) field.Value { return field.NumberValue(int64(*at(s))) },
-		Set:  func(s *farm.System, v field.Value) { *at(s) = uint16(v.Number()) },
+		Rule: field.Rule{Name: name, Hints: field.Basic(field.AtSystem, label), IfUnset: field.ShowNull,
+			Kind: field.Number, Min: 1, Max: 65535, Null: true, About: about},
+		Get: func(s *farm.System) field.Value { return field.NumberValue(int64(*at(s))) },
+		Set: func(s *farm.System, v field.Value) { *at(s) = uint16(v.Number()) },
 	}
 }
 

@@ -72,7 +72,8 @@ func TestTheSyslogServerOfTheFamilyIsSetFieldByField(t *testing.T) {
 		{`{"protocol":"tcp"}`, farm.SyslogServer{Protocol: farm.SyslogTCP, Host: "a.example", Port: 7000}},
 		{`{"protocol":null,"port":null}`, farm.SyslogServer{Protocol: farm.SyslogUDP, Host: "a.example", Port: 514}},
 	} {
-		if _, err := change(t, &validate.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers, []farm.SyslogServer{c.want}) {
+		if _, err := change(t, &validate.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers,
+			[]farm.SyslogServer{c.want}) {
 			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", c.body, err, s.Syslog.Servers, c.want)
 		}
 	}
@@ -168,7 +169,8 @@ func TestSettingsOfTheMachineFitEachOther(t *testing.T) {
 		more := s
 		more.SSH.Listen = []netip.Addr{addr("::"), addr("192.0.2.1")}
 		farms := []farm.Farm{listening("a", "http 10.0.0.5 80"), listening("b", "http 10.0.0.5 80")}
-		if err := validate.Config(&farm.Config{System: more, Farms: farms}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := validate.Config(&farm.Config{System: more, Farms: farms}); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if all := validate.All(&farm.Config{System: s}); len(all) != 1 {

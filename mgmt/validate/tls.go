@@ -117,7 +117,8 @@ var tlsLegacy = []field.Field[farm.Farm]{
 
 func version(name string, h field.Hints, what string, at func(*farm.TLS) *bool) field.Field[farm.Farm] {
 	return field.Field[farm.Farm]{
-		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, Unset: field.BoolValue(*at(farm.DefaultTLS())), Only: overTLS,
+		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, Unset: field.BoolValue(*at(farm.DefaultTLS())),
+			Only:  overTLS,
 			About: "Disable " + what + ". The enabled TLS versions must be contiguous."},
 		Get: func(f *farm.Farm) field.Value { return field.BoolValue(*at(tlsSeen(f))) },
 		Set: onTLS(func(t *farm.TLS, v field.Value) { *at(t) = v.Bool() }),

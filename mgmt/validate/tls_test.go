@@ -65,7 +65,8 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		if err := rules.Config(&farm.Config{Farms: []farm.Farm{f}}); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if _, err := change(t, &validate.FarmUpdate, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS, farm.DefaultTLS()) {
+		if _, err := change(t, &validate.FarmUpdate, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS,
+			farm.DefaultTLS()) {
 			t.Errorf("%s: %v %+v", c.reset, err, f.HTTP.TLS)
 		}
 	}

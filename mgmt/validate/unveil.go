@@ -110,7 +110,8 @@ const (
 // isVeiled reports whether a text contains the mask where by would put it for this
 // credential.
 func isVeiled(text string, by func(string) string, credential string) bool {
-	return strings.Contains(text, probe.Hidden) && !strings.Contains(by(strings.ReplaceAll(text, probe.Hidden, credential)), credential)
+	return strings.Contains(text, probe.Hidden) && !strings.Contains(by(strings.ReplaceAll(text, probe.Hidden,
+		credential)), credential)
 }
 
 func unveilChecks(old, cfg *farm.Config) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // Applying a displayed configuration unchanged keeps its credentials.
-func TestWhatAVeilHidIsKept(t *testing.T) {
+func TestMaskedCredentialsAreKept(t *testing.T) {
 	old := credentials()
 	cfg := validate.Veil{Headers: true, Checks: true}.Apply(credentials())
 	cfg.Farms[0].HTTP.Services[0].HeadRequire[1] = "^Accept: text"

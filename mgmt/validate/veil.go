@@ -20,7 +20,10 @@ type Veil struct {
 }
 
 // veils holds the regexes of a Veil, compiled on demand.
-var veils = sync.OnceValue(func() (v struct{ name, scheme, query, named, user, opaque, sent, line, replaced *regexp.Regexp }) {
+var veils = sync.OnceValue(func() (v struct {
+	name, scheme, query, named, user, opaque, sent, line,
+	replaced *regexp.Regexp
+}) {
 	const credential = `(?:authorization|authenticat|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|session|jwt|bearer|vault|csrf|\bauth|auth\b|\b(?:otp|totp|pin|sid|sig|nonce)\b)`
 	v.name = regexp.MustCompile(`(?i)` + credential)
 	v.scheme = regexp.MustCompile(`(?i)\b(basic|bearer|digest|negotiate|ntlm|token|apikey)(\\s[+*]?|\s)+\S.*`)

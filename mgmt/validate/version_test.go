@@ -15,7 +15,8 @@ func crossing(edit func(l *farm.L4)) *farm.Config {
 	l := farm.DefaultL4()
 	l.ID, l.Ports = 1, []farm.PortRange{{First: 80, Last: 80}}
 	for i, host := range []string{"10.0.0.7", "2001:db8::7"} {
-		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Slot: uint32(i + 1), Host: host, Addr: netip.MustParseAddr(host), Port: 81})
+		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Slot: uint32(i + 1), Host: host,
+			Addr: netip.MustParseAddr(host), Port: 81})
 	}
 	if edit != nil {
 		edit(l)

@@ -55,7 +55,8 @@ func TestZonesAreThoseThatBINDLoads(t *testing.T) {
 		if sign != "+" {
 			continue
 		}
-		if again, err := compileZone(t, string(zonefile.Text(farm.DefaultGSLB(), &zone))); err != nil || !slices.Equal(again, loaded) {
+		if again, err := compileZone(t, string(zonefile.Text(farm.DefaultGSLB(), &zone))); err != nil ||
+			!slices.Equal(again, loaded) {
 			t.Errorf("%s: BIND reads\n%s\nand what is exported as %v\n%s", lines.Text(), strings.Join(loaded, "\n"), err, strings.Join(again, "\n"))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 type chained struct{ a, b, c int64 }
 
 // Clearing a field clears dependent fields, also indirectly.
-func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
+func TestClearingAFieldClearsItsDependents(t *testing.T) {
 	number := func(name string, needs *Condition, at func(*chained) *int64) Field[chained] {
 		return Field[chained]{Rule: Rule{Name: name, Kind: Number, Max: 9, Null: true, Only: needs},
 			Get: func(c *chained) Value { return NumberValue(*at(c)) }, Set: func(c *chained, v Value) { *at(c) = v.number }}

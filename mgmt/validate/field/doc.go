@@ -3,6 +3,6 @@
 //
 // A [Table] lists the fields of one kind of body, each with its [Rule]. The API decodes bodies
 // with it ([Table.Decode], [Values.Apply]), and help, responses and JSON Schemas are made from
-// it. A value is a text, a number, a boolean or a list of texts. A [Condition] says with which
-// other fields a field has a meaning, and what becomes of its value without them.
+// it. A value is a text, a number, a boolean or a list of texts. A [Condition] names
+// the other fields that a field needs, and the outcome of a value without them.
 package field

@@ -26,7 +26,7 @@ type Rule struct {
 	Blank  bool // "" is valid and skips all further checks
 	Null   bool // null, or "" for a number or word, resets it
 
-	Words     bool              // list items contain no comma, so one text may hold several; for an enumeration: several may be sent as a list or comma-separated
+	Words     bool              // no item contains a comma, so one text may hold several
 	Values    []string          // all valid values, for an enumeration
 	Planned   map[string]string // values of a later version, and what to say about them
 	Other     func(string) bool // further values of an enumeration, too many to list; described by must
@@ -236,7 +236,7 @@ func (r *Rule) verifyList(path string, items []string) *Error {
 	return nil
 }
 
-// Show is show for a text that may be a secret.
+// show is Show for a text that may be a secret.
 func (r *Rule) show(s string) string { return Show(r.shown(s)) }
 
 func (r *Rule) shown(s string) string {

@@ -131,7 +131,8 @@ func (t *Table[T]) Params() []Param {
 // description returns the purpose of a field, its default and its condition.
 func (t *Table[T]) description(f *Field[T]) string {
 	out := f.About
-	if v := f.ByDefault(); f.sendable(v) && !v.IsNothing() && !v.Equal(ZeroValue(v.kind)) && (v.kind != List || len(v.list) == 1) {
+	if v := f.ByDefault(); f.sendable(v) && !v.IsNothing() && !v.Equal(ZeroValue(v.kind)) && (v.kind != List ||
+		len(v.list) == 1) {
 		out += " Default: " + v.words() + "."
 	}
 	if f.Only != nil {

@@ -49,7 +49,8 @@ func (v Value) IsNothing() bool {
 }
 
 func (v Value) Equal(o Value) bool {
-	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth && slices.Equal(v.list, o.list)
+	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth &&
+		slices.Equal(v.list, o.list)
 }
 
 // Kind returns the kind of the value.

@@ -15,7 +15,8 @@ func TestValuesAreEqualInAllTheyAre(t *testing.T) {
 				t.Errorf("%v and %v are equal: %t", a, b, i != j)
 			}
 		}
-		if nothing := i == 0 || i == 1 || i == 8; a.IsNothing() != nothing || a.isBlankText() != (i == 1) || a.Null() != (i == 0) || a.IsText() != (i >= 1 && i <= 3) || a.IsList() != (i >= 8) {
+		if nothing := i == 0 || i == 1 || i == 8; a.IsNothing() != nothing || a.isBlankText() != (i == 1) ||
+			a.Null() != (i == 0) || a.IsText() != (i >= 1 && i <= 3) || a.IsList() != (i >= 8) {
 			t.Errorf("%d: %+v", i, a)
 		}
 	}

@@ -96,11 +96,14 @@ func Nearest(word string, known []string) []string {
 	typo := min(max(1, len(word)/3), maxTypo)
 	var out []string
 	for _, name := range known {
-		if d := distance(word, spelled(name)); d <= typo || d <= containedDistance && len(word) > 2 && strings.Contains(spelled(name), word) {
+		if d := distance(word, spelled(name)); d <= typo || d <= containedDistance && len(word) > 2 &&
+			strings.Contains(spelled(name), word) {
 			out = append(out, name)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(distance(word, spelled(a)), distance(word, spelled(b))) })
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Compare(distance(word, spelled(a)), distance(word, spelled(b)))
+	})
 	return out[:min(len(out), suggestions)]
 }
 

@@ -28,7 +28,7 @@ func TestNamesAreAsFarApartAsLettersMustChange(t *testing.T) {
 }
 
 // A short list of names is shown completely; from a long one, the nearest are suggested.
-func TestWhatIsOfferedInstead(t *testing.T) {
+func TestSuggestionsAreNearOrComplete(t *testing.T) {
 	few := strings.Fields("aaaa bbbb cccc dddd eeee ffff gggg hhhh")
 	many := append(few, "iiii")
 	for _, c := range []struct {
