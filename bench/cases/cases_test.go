@@ -36,7 +36,7 @@ func TestOnlyTheLastServiceMatches(t *testing.T) {
 			path := regexp.MustCompile(c.Rules.URL(rule))
 			last := i == len(table)-1
 			if got := host.MatchString(c.Host); got != last {
-				t.Errorf("%s: host rule %d matches %q: %v", c.Name, i, c.Host, got)
+				t.Errorf("%s: host rule %d matches %q: got %v, want %v", c.Name, i, c.Host, got, last)
 			}
 			if last && !path.MatchString(c.Path) {
 				t.Errorf("%s: the last URL rule does not match %q", c.Name, c.Path)

@@ -95,7 +95,7 @@ func TestAccountingsAgreeWithinTheirResolution(t *testing.T) {
 		{15 * time.Millisecond, 0, true},
 	} {
 		if got := (CPU{Sched: c.sched, User: c.stat}).Agrees(1); got != c.want {
-			t.Errorf("%s and %s: %v", c.sched, c.stat, got)
+			t.Errorf("%s and %s: got %v, want %v", c.sched, c.stat, got, c.want)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestMedianOfOddAndEvenCounts(t *testing.T) {
 		{[]float64{4, 1, 2, 100}, report.Spread{Median: 3, Min: 1, Max: 100, N: 4}},
 	} {
 		if got := report.NewSpread(c.in); got != c.want {
-			t.Errorf("%v: %+v", c.in, got)
+			t.Errorf("%v: got %+v, want %+v", c.in, got, c.want)
 		}
 	}
 }

@@ -339,7 +339,7 @@ func TestProgramPathIsShownAsTyped(t *testing.T) {
 	}
 	for content, want := range map[string]string{`{"message":"no"}`: "no", `{"message":""}`: `{"message":""}`, " plain\n": "plain"} {
 		if got := message([]byte(content)); got != want {
-			t.Errorf("%s: got %q", content, got)
+			t.Errorf("%s: got %q, want %q", content, got, want)
 		}
 	}
 }

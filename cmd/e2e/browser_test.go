@@ -182,7 +182,7 @@ func TestABrowserIsServed(t *testing.T) {
 				t.Fatalf("the page is\n%s", dom)
 			}
 			if f.Problem != "" {
-				t.Fatalf("the page reports %s", f.Problem)
+				t.Fatalf("the page reports %s, want \"\"", f.Problem)
 			}
 			if f.Coding != coding || f.Length != 4000*26+10 || f.Decoded != f.Length || f.Encoded == 0 || f.Encoded > f.Length/10 || f.Last != "the end..." {
 				t.Errorf("the list: %+v", f)

@@ -120,7 +120,7 @@ func TestRestartedEngineKeepsHealthAndCounters(t *testing.T) {
 		within(t, time.Second, "the engine answers again", func() error { _, err := get(url); return err })
 		after := a.statistics(key, "shop")
 		if after.Backends[1].Status != "down" {
-			t.Errorf("a backend that was down is %q", after.Backends[1].Status)
+			t.Errorf("a backend that was down is %q, want %q", after.Backends[1].Status, "down")
 		}
 		if n := after.Farm.Counters.Requests; n <= asked {
 			t.Errorf("%d requests counted, there were %d before", n, asked)

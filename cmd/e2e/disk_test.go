@@ -56,7 +56,7 @@ func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 		}
 	}
 	if code != http.StatusInsufficientStorage {
-		t.Errorf("status %d", code)
+		t.Errorf("status %d, want %d", code, http.StatusInsufficientStorage)
 	}
 	if now := loaded(); before == "" || now != before {
 		t.Errorf("the engine saw the change that was refused: %q, before it %q", now, before)

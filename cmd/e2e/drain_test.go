@@ -130,7 +130,7 @@ func TestDrainFinishesRequestsAndCutEndsThem(t *testing.T) {
 		}
 		for _, body := range bodies {
 			if body != "begun and ended" {
-				t.Errorf("drain changed an answer to %q", body)
+				t.Errorf("drain changed an answer to %q, want %q", body, "begun and ended")
 			}
 		}
 

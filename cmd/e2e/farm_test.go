@@ -35,7 +35,7 @@ func TestFarmCreatedByRESTForwardsTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		if code, _ := a.rest("", http.MethodGet, "/farms", nil); code != http.StatusUnauthorized {
-			t.Errorf("without a key: %d", code)
+			t.Errorf("without a key: got %d, want %d", code, http.StatusUnauthorized)
 		}
 		key, port := a.key(), freePort(t)
 		host, bport, _ := net.SplitHostPort(backend(t, "two"))

@@ -164,7 +164,7 @@ func TestDNSOverTLSIsAnswered(t *testing.T) {
 		t.Errorf("a certificate in use is deleted: %d, %s", code, out)
 	}
 	if got := digs(t, ports[0], "www.example.com"); got != "192.0.2.10" {
-		t.Errorf("without TLS: %s", got)
+		t.Errorf("without TLS: got %s, want %s", got, "192.0.2.10")
 	}
 	a.must("farm", "set", "names", "dot=false")
 	if out, err := ask("www.example.com"); err == nil && strings.Contains(out, "192.0.2.10") {

@@ -55,7 +55,7 @@ func TestAServiceIsProtectedLimitedAndSplit(t *testing.T) {
 		}
 		a.must("service", "set", "shop", "all", "auth_users=", "auth_header=", "ratelimit=1", "ratelimit_period=3600")
 		if code, _ := askWith(t, url); code != 200 {
-			t.Errorf("without protection: %d", code)
+			t.Errorf("without protection: got %d, want 200", code)
 		}
 		if code, header := askWith(t, url); code != 429 || header.Get("Retry-After") != "3600" {
 			t.Errorf("beyond the limit: %d, Retry-After %s", code, header.Get("Retry-After"))

@@ -16,7 +16,7 @@ func TestLogsShowTheAccessLogOfAFarm(t *testing.T) {
 		}
 		a.must("farm", "set", "shop", "logs=true")
 		if out := a.must("logs", "shop"); out != "" {
-			t.Errorf("before the first request: %s", out)
+			t.Errorf("before the first request: got %s, want \"\"", out)
 		}
 		for _, path := range []string{"first", "second"} {
 			if _, err := get(url + path); err != nil {

@@ -113,7 +113,7 @@ func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPor
 				told[f.Protocol] = true
 			}
 			if bad := f.BadChecksums(); bad != nil {
-				t.Errorf("%s: an ICMP message from %v: %v", where, f.Src, bad)
+				t.Errorf("%s: an ICMP message from %v: got %v, want nil", where, f.Src, bad)
 			}
 		}
 		if !told["icmp"] || !told["icmp6"] {

@@ -121,7 +121,7 @@ func TestPPTPCallsAndTunnelsPassAFarm(t *testing.T) {
 			}
 			call, mine := binary.BigEndian.Uint16(answer[12:]), binary.BigEndian.Uint16(answer[14:])
 			if mine != 7 {
-				t.Errorf("%s: the answer is to call %d", vip, mine)
+				t.Errorf("%s: the answer is to call %d, want 7", vip, mine)
 			}
 			for range 3 {
 				if _, err := gre.WriteTo(greFrame(call, "hello"), &net.IPAddr{IP: net.ParseIP(vip)}); err != nil {

@@ -66,10 +66,10 @@ func TestRunningFarmIsRenamedUnderTraffic(t *testing.T) {
 		}
 		close(half)
 		if got := whole(pending); got != "begun ended" {
-			t.Errorf("the answer under way: %q", got)
+			t.Errorf("the answer under way: got %q, want %q", got, "begun ended")
 		}
 		if got := whole(ask("/")); got != "one" {
-			t.Errorf("the same connection afterwards: %q", got)
+			t.Errorf("the same connection afterwards: got %q, want %q", got, "one")
 		}
 		if out := a.must("session", "list", "store", "web"); !strings.Contains(out, "127.0.0.1") {
 			t.Errorf("sessions:\n%s", out)

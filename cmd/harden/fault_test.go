@@ -209,7 +209,7 @@ func TestHelperThreadGivesUpAmbientCapabilities(t *testing.T) {
 		t.Skip("needs root: an ordinary user has no capability to give")
 	}
 	if got := faulty(t, "helper thread", fault{}, harden.HelperCapabilities...).Tried["ambient"]; got != "0" {
-		t.Errorf("raw sockets are in the ambient set: %s", got)
+		t.Errorf("raw sockets are in the ambient set: got %s, want %s", got, "0")
 	}
 }
 

@@ -99,7 +99,7 @@ func mustDo(t *testing.T, err error) {
 func TestSandboxedProgramsCanWork(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		if out, _ := sandboxed(t, hookScript+"\nexec 3<>/dev/udp/127.0.0.1/9; echo x >&3; perl -e 'print 1 if -d $ENV{HOME}'; echo done", own); out != "1done\n" {
-			t.Errorf("%s", out)
+			t.Errorf("got %s, want %s", out, "1done\n")
 		}
 	}
 }

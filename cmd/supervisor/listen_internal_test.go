@@ -78,7 +78,7 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 func TestAddressesAreOpenedInTheirFamilies(t *testing.T) {
 	for text, want := range map[string]string{"[::]:444": ":444", "0.0.0.0:444": "0.0.0.0:444", "[::1]:444": "[::1]:444"} {
 		if got := listenText(netip.MustParseAddrPort(text)); got != want {
-			t.Errorf("%s is opened as %s", text, got)
+			t.Errorf("%s is opened as %s, want %s", text, got, want)
 		}
 	}
 }

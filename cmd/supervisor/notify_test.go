@@ -65,13 +65,13 @@ func TestSystemdIsNotifiedOfEachState(t *testing.T) {
 		t.Errorf("mgmt got %q", got)
 	}
 	if got := m.hears(""); got != "READY=1" {
-		t.Errorf("after it %q", got)
+		t.Errorf("after it %q, want %q", got, "READY=1")
 	}
 	if err := i.stop(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
 	if got := m.hears(""); got != "STOPPING=1" {
-		t.Errorf("at the end %q", got)
+		t.Errorf("at the end %q, want %q", got, "STOPPING=1")
 	}
 }
 

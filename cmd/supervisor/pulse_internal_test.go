@@ -76,7 +76,7 @@ func each(f func(id int, t *thread)) func(*look) {
 func TestResponsiveEngineIsNotReplaced(t *testing.T) {
 	p := newPatient(t)
 	if what, _ := p.until(time.Minute, lookEvery); what != "" {
-		t.Errorf("found %q", what)
+		t.Errorf("found %q, want \"\"", what)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestUnobservedTimeDoesNotCount(t *testing.T) {
 		p.hung = true
 		p.now.at = p.now.at.Add(time.Hour)
 		if what, _ := p.until(2*lookEvery, lookEvery); what != "" {
-			t.Errorf("found %q", what)
+			t.Errorf("found %q, want \"\"", what)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func TestRolesGetOnlyTuningVariables(t *testing.T) {
 	t.Setenv("SECRET", "x")
 	want := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GOGC=50", "TZ=UTC"}
 	if got := environment(); !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	k := &runner{environment: []string{"A=1"}}
 	if got := k.variables("x"); !slices.Equal(got[:1], []string{"A=1"}) || len(got) != 3 || got[2] != FirstVariable+"=1" {

@@ -405,7 +405,7 @@ func TestMgmtGetsTheConfigFromTheSupervisor(t *testing.T) {
 	}
 	_ = i.cmd.Process.Signal(syscall.SIGHUP)
 	if l := i.next("mgmt"); l.Config != "reloaded two" {
-		t.Errorf("after SIGHUP mgmt read %q", l.Config)
+		t.Errorf("after SIGHUP mgmt read %q, want %q", l.Config, "reloaded two")
 	}
 	_ = i.stop(syscall.SIGTERM)
 }
@@ -424,7 +424,7 @@ func TestOnlyMgmtMayQueryTheSupervisor(t *testing.T) {
 		}
 	}
 	if got := lives["mgmt"].Config; got != "password: plain" {
-		t.Errorf("mgmt got %q", got)
+		t.Errorf("mgmt got %q, want %q", got, "password: plain")
 	}
 	if log := i.end(); strings.Count(log, "name=engine message=") != 1 {
 		t.Errorf("the log should have one such line:\n%s", log)

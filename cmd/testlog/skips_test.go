@@ -40,7 +40,7 @@ func TestSkipsAreAllowedForTheirUserRunAndReason(t *testing.T) {
 		}
 		list.module = "m"
 		if got := list.allows(key{c.pkg, c.test}, c.reason); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+			t.Errorf("%+v: got %v, want %v", c, got, c.want)
 		}
 	}
 }

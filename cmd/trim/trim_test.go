@@ -247,12 +247,12 @@ func TestGCRunsNormallyAfterAMinute(t *testing.T) {
 		time.Sleep(Longest - 1)
 		synctest.Wait()
 		if got := percent(); got != seldom {
-			t.Errorf("just before it is %d", got)
+			t.Errorf("just before it is %d, want %d", got, seldom)
 		}
 		time.Sleep(1 * time.Nanosecond)
 		synctest.Wait()
 		if got := percent(); got != 70 {
-			t.Errorf("after %v it is %d", Longest, got)
+			t.Errorf("after %v it is %d, want 70", Longest, got)
 		}
 		debug.SetGCPercent(90)
 		if done(); percent() != 90 {
@@ -264,7 +264,7 @@ func TestGCRunsNormallyAfterAMinute(t *testing.T) {
 		time.Sleep(2 * Longest)
 		synctest.Wait()
 		if got := percent(); got != 90 {
-			t.Errorf("after a call in time it is %d", got)
+			t.Errorf("after a call in time it is %d, want 90", got)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestEveryFieldOfARecordArrives(t *testing.T) {
 		var headers []string
 		r.Headers(func(name, value []byte) { headers = append(headers, string(name)+"="+string(value)) })
 		if got := strings.Join(headers, " "); got != "X-One=1 x-two=" {
-			t.Errorf("headers %q", got)
+			t.Errorf("headers %q, want %q", got, "X-One=1 x-two=")
 		}
 	})
 	if n != 1 {

@@ -68,7 +68,7 @@ func TestVerdictReportsWhyAMemberIsSkipped(t *testing.T) {
 		}
 	}
 	if got := p.Verdict(0, balance.Tried{}.With(0)); got != balance.Used {
-		t.Errorf("a member that was tried: verdict %d", got)
+		t.Errorf("a member that was tried: verdict %d, want %d", got, balance.Used)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestDecayHalvesAndNeverRises(t *testing.T) {
 	}
 	for half, want := range map[int64]int64{61: 1, 62: 0, 1 << 20: 0} { // more than an integer can be shifted by
 		if got := decay(1<<61, half*halfLife); got != want {
-			t.Errorf("%d half-lives leave %d", half, got)
+			t.Errorf("%d half-lives leave %d, want %d", half, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -77,7 +77,7 @@ func TestTheTimeToExpectGrowsWithinBounds(t *testing.T) {
 		}
 		for _, now := range []int64{halfLife, 0} {
 			if got := l.expected(now); got != c.units {
-				t.Errorf("%+v: %d", c, got)
+				t.Errorf("%+v: got %d, want %d", c, got, c.units)
 			}
 		}
 	}

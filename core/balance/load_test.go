@@ -41,7 +41,7 @@ func TestLimitsAreExactUnderConcurrency(t *testing.T) {
 		}
 		for i, m := range f.members {
 			if n := m.Load.Active.Load(); n != 0 {
-				t.Errorf("%v: member %d keeps %d", a, i, n)
+				t.Errorf("%v: member %d keeps %d, want 0", a, i, n)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func TestRoomFollowsHealthChanges(t *testing.T) {
 	}{{f.down, 1, false, true}, {f.up, 1, true, true}, {f.down, 1, false, true}, {f.down, 0, false, false}, {f.up, 1, true, true}} {
 		c.change(c.member)
 		if free := p.Free(balance.Tried{}); free != c.free {
-			t.Errorf("%+v: free %v", c, free)
+			t.Errorf("%+v: free %v, want %v", c, free, c.free)
 		}
 		if free, usable := p.Room(); free != c.free || usable != c.usable {
 			t.Errorf("%+v: free %v, usable %v", c, free, usable)
@@ -176,9 +176,9 @@ func TestResponseTimePrefersTheFasterPerWeight(t *testing.T) {
 		f.members[i].Load.Observe(int64(d))
 	}
 	if i, _ := p.Pick(0, balance.Tried{}); i != 2 { // 3 ms per weight
-		t.Errorf("picked %d", i)
+		t.Errorf("picked %d, want 2", i)
 	}
 	if i, _ := p.Pick(0, balance.Tried{}); i != 1 { // 2 in flight on member 2: 6 ms
-		t.Errorf("then picked %d", i)
+		t.Errorf("then picked %d, want 1", i)
 	}
 }

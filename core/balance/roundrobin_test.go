@@ -104,7 +104,7 @@ func TestOneMemberAloneTakesNoTurns(t *testing.T) {
 	f.up(1)
 	f.up(2)
 	if i, _ := p.Pick(0, balance.Tried{}); i != 0 {
-		t.Errorf("the first turn is that of %d", i)
+		t.Errorf("the first turn is that of %d, want 0", i)
 	}
 }
 

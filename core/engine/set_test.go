@@ -110,7 +110,7 @@ func TestAChangeIsForAllEnginesOrForNone(t *testing.T) {
 		t.Errorf("refused with %v", err)
 	}
 	if want := []string{"a prepares 8", "b prepares 8", "a discards", "b discards"}; !slices.Equal(*log, want) {
-		t.Errorf("%q", *log)
+		t.Errorf("got %q, want %q", *log, want)
 	}
 	*log = nil
 	if _, err := set.Publish(7, &farm.Config{}, nil); err == nil || len(*log) > 0 {
@@ -144,7 +144,7 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 		t.Errorf("the engine has one, so want none: %v, %v", err, opened)
 	}
 	if got := set.Listeners(); !slices.Equal(got, all[2].listens) {
-		t.Errorf("listeners %v", got)
+		t.Errorf("listeners %v, want %v", got, all[2].listens)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestQueriesReachTheResponsibleEngine(t *testing.T) {
 	set, _, _ := three()
 	for number, name := range map[uint32]string{1: "a", 2: "b", 3: "c", 4: "a"} {
 		if x, _ := set.Explain(&explain.Question{Farm: number}); x.Farm != name {
-			t.Errorf("%d was explained by %s", number, x.Farm)
+			t.Errorf("%d was explained by %s, want %s", number, x.Farm, name)
 		}
 		if err := set.SessionsOf(10 * number).Err; err.Error() != name {
 			t.Errorf("sessions of %d come from %s", number, err)

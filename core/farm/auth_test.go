@@ -17,14 +17,14 @@ func TestUnchangedPasswordKeepsItsHash(t *testing.T) {
 		{"old hash of pear", "new hash of apple"}, {"old hash of apple", "old hash of apple"},
 	} {
 		if u.Keep(step.before, same); u.Hash != step.want {
-			t.Errorf("after %q it is %q", step.before, u.Hash)
+			t.Errorf("after %q it is %q, want %q", step.before, u.Hash, step.want)
 		}
 	}
 	c.ForgetPasswords()
 	for _, u := range []farm.AuthUser{*u, {Hash: "its own"}} {
 		before := u.Hash
 		if u.Keep("another", func(string, string) bool { return true }); u.Hash != before {
-			t.Errorf("the password is unknown, but the hash is %q", u.Hash)
+			t.Errorf("the password is unknown, but the hash is %q, want %q", u.Hash, before)
 		}
 	}
 	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{}, {Auth: &farm.Auth{}}, {Auth: &farm.Auth{Header: "X-Key"}}}}}

@@ -184,7 +184,7 @@ func TestIdleTimesFollowTheTransport(t *testing.T) {
 func TestNewBackendsPrecedeResolvedOnes(t *testing.T) {
 	f := farm.Farm{L4: &farm.L4{Backends: []farm.Backend{{ID: 1}, {ID: 2, Of: 1}, {ID: 3, Of: 1}}}}
 	if at := f.Own().Add(farm.Backend{ID: 4, Slot: 9}); at != 1 {
-		t.Errorf("it is at %d", at)
+		t.Errorf("it is at %d, want 1", at)
 	}
 	var ids []uint32
 	for _, b := range f.Own().Backends() {

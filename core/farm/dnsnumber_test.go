@@ -45,7 +45,7 @@ func TestSerialRisesOnlyWithChangedAnswers(t *testing.T) {
 	}
 	g.Zones[0].Serial = 1<<32 - 1
 	if got := withNumbers(g, func(g *farm.GSLB) { g.Zones[0].TTL = 5 }).Zones[0].Serial; got != 1 {
-		t.Errorf("behind the highest comes %d", got)
+		t.Errorf("behind the highest comes %d, want 1", got)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestRecordIDsAreNeverReused(t *testing.T) {
 	}
 	gone := withNumbers(again, func(g *farm.GSLB) { g.Zones = nil })
 	if back := withNumbers(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
-		t.Errorf("the number of a deleted zone is reused: %d", back.Zones[0].ID)
+		t.Errorf("the number of a deleted zone is reused: got %d, want 2", back.Zones[0].ID)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestCloneSharesOnlyCertificateBytes(t *testing.T) {
 	fill(reflect.ValueOf(c).Elem())
 	out := c.Clone()
 	if !reflect.DeepEqual(out, c) {
-		t.Errorf("it differs: %+v", out)
+		t.Errorf("it differs: got %+v, want %+v", out, c)
 	}
 	wantNoSharing(t, "Config", reflect.ValueOf(c).Elem(), reflect.ValueOf(out).Elem())
 }

@@ -22,7 +22,7 @@ func TestGroupsCoverServicesAndL4Farms(t *testing.T) {
 		}
 	}
 	if want := []string{"service web of farm shop", "web", "service api of farm shop", "api", "farm dns", ""}; !slices.Equal(seen, want) {
-		t.Errorf("groups %q", seen)
+		t.Errorf("groups %q, want %q", seen, want)
 	}
 	if shop.HTTP.Services[1].Backends[0].ID != 9 || len(dns.L4.Backends) != 1 || dns.L4.Backends[0].ID != 9 {
 		t.Error("backends were set in a copy")

@@ -29,7 +29,7 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 		{&all, farm.L4SCTP, 1, true}, {&all, farm.L4UDP, 65535, true},
 	} {
 		if got := c.f.Takes(c.transport, c.port); got != c.takes {
-			t.Errorf("%s %d of %s: %v", c.transport, c.port, c.f.PortsText(), got)
+			t.Errorf("%s %d of %s: got %v, want %v", c.transport, c.port, c.f.PortsText(), got, c.takes)
 		}
 	}
 }

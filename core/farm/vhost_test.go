@@ -14,7 +14,7 @@ func TestHostNamesAreDistinguishedFromPatterns(t *testing.T) {
 		`www\`: false, `www\d.test`: false, "a?": false, "a+": false, "a{2}": false, "a b": false, "a/b": false, "a@b": false, "a`b": false, "{a": false, "\u00e9.test": false,
 	} {
 		if got := farm.IsHostName(pattern); got != want {
-			t.Errorf("%q: %v", pattern, got)
+			t.Errorf("%q: got %v, want %v", pattern, got, want)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func TestATableIsMapped(t *testing.T) {
 	}
 	runtime.GC() // a table in use must stay mapped
 	if p, _ := table.Find(netip.MustParseAddr("1.2.3.4")); p != de {
-		t.Errorf("%v", p)
+		t.Errorf("got %v, want %v", p, de)
 	}
 	if table, err := mapped([]byte("something else, that is long enough to have been a header of a table.")); table != nil || !errors.Is(err, geoip.ErrLayout) {
 		t.Errorf("%v, %v", table, err)

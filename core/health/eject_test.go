@@ -51,12 +51,12 @@ func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
 		at = e.Until.Add(9 * time.Minute)
 	}
 	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
-		t.Errorf("after a long time it counts as number %d", e.Times)
+		t.Errorf("after a long time it counts as number %d, want 1", e.Times)
 	}
 	at = at.Add(10*time.Minute + time.Second)
 	b.Readmit(3, at) // early: the time counts from then on
 	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
-		t.Errorf("a long time after it was readmitted early it counts as number %d", e.Times)
+		t.Errorf("a long time after it was readmitted early it counts as number %d, want 1", e.Times)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestFailuresCountInARow(t *testing.T) {
 	for range 2 { // after three, and after one
 		s.Worked()
 		if n := s.Failed(); n != 1 {
-			t.Errorf("after a success: %d", n)
+			t.Errorf("after a success: got %d, want 1", n)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestSetReportsWhetherTheFindingChanged(t *testing.T) {
 	}
 	for i, s := range steps {
 		if got := s.set(1, s.to, t0); got != s.want {
-			t.Errorf("step %d: got %v", i, got)
+			t.Errorf("step %d: got %v, want %v", i, got, s.want)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func TestAdoptForgetsOnlyAnotherOwnersFindings(t *testing.T) {
 		t.Error("the new owner is ejected, or the version did not advance")
 	}
 	if e := b.Eject(3, health.CauseReset, t0, time.Minute); e.Times != 1 {
-		t.Errorf("the new owner inherits ejections: this is number %d", e.Times)
+		t.Errorf("the new owner inherits ejections: this is number %d, want 1", e.Times)
 	}
 	if b.Slot(4).Status() != farm.StatusUndefined {
 		t.Error("a neighbour was touched")

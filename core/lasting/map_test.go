@@ -33,7 +33,7 @@ func TestValuesAreMadeAndReleasedOnce(t *testing.T) {
 		Gone: func(v *string) { gone = append(gone, *v) },
 	}
 	if got := *m.Of("a"); got != "value of a" {
-		t.Errorf("a is %q", got)
+		t.Errorf("a is %q, want %q", got, "value of a")
 	}
 	*m.Of("a") = "used"
 	m.Of("b")
@@ -42,7 +42,7 @@ func TestValuesAreMadeAndReleasedOnce(t *testing.T) {
 		t.Errorf("gone: %q", gone)
 	}
 	if got := *m.Of("a"); got != "value of a" {
-		t.Errorf("once more a is %q", got)
+		t.Errorf("once more a is %q, want %q", got, "value of a")
 	}
 }
 

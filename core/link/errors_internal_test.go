@@ -43,7 +43,7 @@ func TestAcceptSurvivesTemporaryErrors(t *testing.T) {
 		syscall.EBADF: false, syscall.EINVAL: false, net.ErrClosed: false,
 	} {
 		if got := passing(&net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", errno)}); got != want {
-			t.Errorf("%v passes: %t", errno, got)
+			t.Errorf("%v passes: got %t, want %t", errno, got, want)
 		}
 	}
 }

@@ -293,7 +293,7 @@ func TestMessageContentsAreLimited(t *testing.T) {
 	}
 	for year, want := range map[int]bool{-1: false, 0: true, 9999: true, 10000: false} {
 		if got := writable(time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)); got != want {
-			t.Errorf("the year %d: %t", year, got)
+			t.Errorf("the year %d: got %t, want %t", year, got, want)
 		}
 	}
 }

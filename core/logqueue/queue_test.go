@@ -42,7 +42,7 @@ func TestLinesComeInOrderOneByOne(t *testing.T) {
 		t.Fatal("not written")
 	}
 	if got := log.String(); got != "x 0\nx 1\nx 2\nx 3\nx 4\nx 5\nx 6\nx 7\nx 8\nx 9\n" {
-		t.Errorf("written: %q", got)
+		t.Errorf("written: got %q, want %q", got, "x 0\nx 1\nx 2\nx 3\nx 4\nx 5\nx 6\nx 7\nx 8\nx 9\n")
 	}
 }
 

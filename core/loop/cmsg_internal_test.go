@@ -64,7 +64,7 @@ func TestTruncatedAncillaryMessagesAreIgnored(t *testing.T) {
 		"padding only":         {slices.Concat(other, make([]byte, 3)), 0},
 	} {
 		if got := queuedErrno(test.b); got != test.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
 }

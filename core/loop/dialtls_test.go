@@ -189,7 +189,7 @@ func TestBytesWrittenBeforeTheHandshakeArriveAfterIt(t *testing.T) {
 		c.CloseWrite()
 	})
 	if s := <-got; s != "early" {
-		t.Errorf("got %q", s)
+		t.Errorf("got %q, want %q", s, "early")
 	}
 }
 

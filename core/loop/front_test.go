@@ -21,7 +21,7 @@ func TestFrontPrecedesTheReadBytes(t *testing.T) {
 		copy(p, "body.")
 		all, ok := l.Front(p, c.length)
 		if ok != c.ok {
-			t.Fatalf("%s: %t", c.name, ok)
+			t.Fatalf("%s: got %t, want %t", c.name, ok, c.ok)
 		}
 		if ok && (len(all) != c.length+5 || &all[c.length] != &p[0] || cap(all) != c.length+cap(p)) {
 			t.Errorf("%s: %d bytes, which do not end with the data read", c.name, len(all))

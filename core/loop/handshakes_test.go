@@ -44,7 +44,7 @@ func TestHandshakesOverTheLimitWaitInOrderAndThenAreClosed(t *testing.T) {
 		}
 	}
 	if got := <-order; got != "3 too many handshakes" {
-		t.Errorf("first outcome %q", got)
+		t.Errorf("first outcome %q, want %q", got, "3 too many handshakes")
 	}
 	if err := <-done[2]; err == nil {
 		t.Error("the client over the limit has a handshake")

@@ -256,7 +256,7 @@ func TestBytesWrittenWhileConnectingArrive(t *testing.T) {
 		_ = c.Write([]byte("early"))
 	})
 	if s := <-got; s != "early" {
-		t.Fatalf("got %q", s)
+		t.Fatalf("got %q, want %q", s, "early")
 	}
 }
 

@@ -150,7 +150,7 @@ func TestTakingReportsTheTimeSincePeerProgress(t *testing.T) {
 	on(l, func() { _ = c.Write([]byte("a little")) })
 	enginetest.Eventually(t, "what fits is taken", func() bool { _, waiting := taking(); return !waiting })
 	if since, _ := taking(); since != 0 {
-		t.Errorf("the listener waits for clients for %v", since)
+		t.Errorf("the listener waits for clients for %v, want 0", since)
 	}
 	began := time.Now()
 	on(l, func() { _ = c.Write(make([]byte, 64<<20)) })

@@ -105,7 +105,7 @@ func TestALoopTicksOnlyWhileThereAreTimers(t *testing.T) {
 	}
 	l.StartTimer(timer, 8*tickNanos)
 	if timer.tick != 19 {
-		t.Errorf("a timer that is started again is linked at %d", timer.tick)
+		t.Errorf("a timer that is started again is linked at %d, want 19", timer.tick)
 	}
 	l.StartTimer(timer, -20*tickNanos) // overdue
 	if timer.deadline != 1 || timer.tick != 11 {

@@ -237,7 +237,7 @@ func TestEndpointsRoundTrip(t *testing.T) {
 	}
 	e := EndpointOf(netip.MustParseAddrPort("[2001:db8::1]:53"))
 	if e.decode(&unix.RawSockaddrInet6{Family: unix.AF_UNIX}); e != none {
-		t.Errorf("an address of another family is %v", e)
+		t.Errorf("an address of another family is %v, want %v", e, none)
 	}
 	if got := decodeAddr(&unix.RawSockaddrAny{Addr: unix.RawSockaddr{Family: unix.AF_UNIX}}); got.IsValid() {
 		t.Errorf("an address of another family is %v", got)

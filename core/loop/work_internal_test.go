@@ -80,10 +80,10 @@ func TestSlowKeysAreSignedByWorkers(t *testing.T) {
 	for kind, want := range map[string]bool{"P-256": false, "P-384": true, "Ed25519": false, "RSA": true} {
 		c := Certificate(kind)
 		if got := slow(c.PrivateKey); got != want {
-			t.Errorf("%s: slow: %t", kind, got)
+			t.Errorf("%s: slow: got %t, want %t", kind, got, want)
 		}
 		if got := anySlow([]tls.Certificate{{}, c}); got != want {
-			t.Errorf("%s: one of them is slow: %t", kind, got)
+			t.Errorf("%s: one of them is slow: got %t, want %t", kind, got, want)
 		}
 		config := &tls.Config{Certificates: []tls.Certificate{c}}
 		if Prepare(config); (config.GetCertificate != nil) != want || (config.Certificates == nil) != want || !config.DynamicRecordSizingDisabled {

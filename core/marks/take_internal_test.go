@@ -193,7 +193,7 @@ func TestExhaustedKindIsDoubled(t *testing.T) {
 		}
 	}
 	if other.full != first {
-		t.Errorf("of another kind there is room for %d", other.full)
+		t.Errorf("of another kind there is room for %d, want %d", other.full, first)
 	}
 	for i := range 7 { // they share the total
 		all[Kind{Mark: uint32(i + 100)}] = newStack()
@@ -210,7 +210,7 @@ func TestUnusedKindIsKeptForTenSeconds(t *testing.T) {
 	s.fds = files(t, 1)
 	fd, since := s.fds[0], time.Now()
 	if next := r.sweep(since); next != 0 {
-		t.Errorf("one in use is looked at in %v", next)
+		t.Errorf("one in use is looked at in %v, want 0", next)
 	}
 	s.use(since)
 	if next := r.sweep(since.Add(10*time.Second - 1)); next != 1 || isClosed(fd) {

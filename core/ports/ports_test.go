@@ -130,7 +130,7 @@ func TestAPortIsOpenOnAllLoopsOrNone(t *testing.T) {
 	}
 	sides[2].fail = errors.New("broken")
 	if got := s.Sockets("tcp/192.0.2.1:80"); got != nil {
-		t.Errorf("duplicates of some: %v", got)
+		t.Errorf("duplicates of some: got %v, want nil", got)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestIdleWaitsForAllSidesUpToItsLimit(t *testing.T) {
 	sides := loops(3)
 	s := ports.New(sides)
 	if n := s.Sum(func(*side) int { return 7 }); n != 21 {
-		t.Errorf("the sum is %d", n)
+		t.Errorf("the sum is %d, want 21", n)
 	}
 	left := 4
 	s.Idle(time.Hour, func(one *side) int {

@@ -29,10 +29,10 @@ func TestHeadersRoundTrip(t *testing.T) {
 func TestLineMatchesTheSpecification(t *testing.T) {
 	from, to := address(t, "192.0.2.1:40000"), address(t, "198.51.100.2:0")
 	if got := string(proxyproto.Append(nil, proxyproto.V1, from, to, nil)); got != "PROXY TCP4 192.0.2.1 198.51.100.2 40000 0\r\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "PROXY TCP4 192.0.2.1 198.51.100.2 40000 0\r\n")
 	}
 	zone := netip.AddrPortFrom(netip.MustParseAddr("fe80::1%lo"), 1)
 	if got := string(proxyproto.Append(nil, proxyproto.V1, zone, to, nil)); got != "PROXY TCP6 fe80::1 ::ffff:198.51.100.2 1 0\r\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "PROXY TCP6 fe80::1 ::ffff:198.51.100.2 1 0\r\n")
 	}
 }

@@ -165,12 +165,12 @@ func TestPartialHeaderIsAwaited(t *testing.T) {
 				break
 			}
 			if begun := <-i.begun; begun != test.begun[n] {
-				t.Errorf("after %q: a signature has come: %t", test.parts[:n+1], begun)
+				t.Errorf("after %q: a signature has come: got %t, want %t", test.parts[:n+1], begun, test.begun[n])
 			}
 		}
 		_ = c.CloseWrite()
 		if got := <-i.told; got != `1 from 192.0.2.1:7 ""` {
-			t.Errorf("%q: %s", test.parts, got)
+			t.Errorf("%q: got %s, want %s", test.parts, got, `1 from 192.0.2.1:7 ""`)
 		}
 	}
 }

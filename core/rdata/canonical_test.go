@@ -47,7 +47,7 @@ func TestDataCompareCaseInsensitively(t *testing.T) {
 			t.Fatal(err, bad)
 		}
 		if got := rdata.Same(rdata.Code(c.kind), a, b); got != c.same {
-			t.Errorf("%s: %s and %s are the same: %v", c.kind, c.a, c.b, got)
+			t.Errorf("%s: %s and %s are the same: got %v, want %v", c.kind, c.a, c.b, got, c.same)
 		}
 	}
 }

@@ -46,6 +46,6 @@ func TestErrorsDescribeTheDataOfTheirType(t *testing.T) {
 		}
 	}
 	if of, _ := rdata.TypeOf("TYPE40"); of != "SINK" {
-		t.Errorf("TYPE40 is %s", of)
+		t.Errorf("TYPE40 is %s, want %s", of, "SINK")
 	}
 }

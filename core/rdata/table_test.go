@@ -33,7 +33,7 @@ func TestDataOfAllTypesIsLoadedByBIND(t *testing.T) {
 			ok = err == nil
 		}
 		if ok != ours {
-			t.Errorf("%s: accepted is %v", lines.Text(), ok)
+			t.Errorf("%s: accepted is %v, want %v", lines.Text(), ok, ours)
 		}
 		if bind == "" {
 			continue

@@ -54,7 +54,7 @@ func TestDoubtReportsNothingBeforeItsProbe(t *testing.T) {
 	p.Doubt(1, b.Reach, func(err error) bool { seen <- err; return false }, func() *revive.Backend { return b })
 	retain(p, b)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
-		t.Errorf("it is %v", got)
+		t.Errorf("it is %v, want %v", got, health.Undefined)
 	}
 	eventually(t, "it is asked who is to blame", func() bool { return len(seen) > 0 })
 	if err := <-seen; !errors.Is(err, syscall.ECONNREFUSED) {

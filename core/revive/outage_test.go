@@ -28,13 +28,13 @@ func TestSuccessfulExchangeMarksTheBackendUp(t *testing.T) {
 	now := func() *revive.Backend { return b }
 	p.Revived(b.Reach, now)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
-		t.Errorf("a backend that was not down is %v", got)
+		t.Errorf("a backend that was not down is %v, want %v", got, health.Undefined)
 	}
 	p.Lost(1, b.Reach, errors.New("refused"), now)
 	p.Revived("another address", now)
 	p.Revived(b.Reach, func() *revive.Backend { return nil })
 	if got := healthTable.Slot(1).Passive(); got != health.Down {
-		t.Errorf("a moved or deleted backend is %v", got)
+		t.Errorf("a moved or deleted backend is %v, want %v", got, health.Down)
 	}
 	p.Revived(b.Reach, now)
 	if got := healthTable.Slot(1).Passive(); got != health.Up || len(log.Lines("backend is up again")) != 1 {

@@ -104,11 +104,11 @@ func TestFailuresOfOldTargetsAreIgnored(t *testing.T) {
 	p.Lost(1, "another address", errors.New("refused"), func() *revive.Backend { return now })
 	p.Lost(1, now.Reach, errors.New("refused"), func() *revive.Backend { return nil })
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
-		t.Errorf("it is %v", got)
+		t.Errorf("it is %v, want %v", got, health.Undefined)
 	}
 	p.Reached(1)
 	if got := healthTable.Slot(1).Passive(); got != health.Up {
-		t.Errorf("once reached it is %v", got)
+		t.Errorf("once reached it is %v, want %v", got, health.Up)
 	}
 }
 
@@ -118,12 +118,12 @@ func TestMovedBackendLosesItsFinding(t *testing.T) {
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	retain(p, b)
 	if got := healthTable.Slot(1).Passive(); got != health.Down {
-		t.Errorf("after an unchanged configuration it is %v", got)
+		t.Errorf("after an unchanged configuration it is %v, want %v", got, health.Down)
 	}
 	moved := backend(enginetest.NewSilent(t).Addr)
 	retain(p, moved)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
-		t.Errorf("at another address it is %v", got)
+		t.Errorf("at another address it is %v, want %v", got, health.Undefined)
 	}
 }
 

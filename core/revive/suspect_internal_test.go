@@ -71,7 +71,7 @@ func TestConfirmedDoubtRestartsTheBackoff(t *testing.T) {
 func TestFirstProbesHaveShortTimeouts(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second, Timeout: 20 * time.Second})
 	if got := s.try().Timeout; got != time.Second {
-		t.Errorf("the first one may take %v", got)
+		t.Errorf("the first one may take %v, want %v", got, time.Second)
 	}
 	for range 7 {
 		s.wait(time.Now())

@@ -105,7 +105,7 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 			}
 			seen[string(s.Key)] = s.Backend
 			if s.Static != model[string(s.Key)].static {
-				t.Fatalf("%s is shown static: %v", s.Key, s.Static)
+				t.Fatalf("%s is shown static: got %v, want %v", s.Key, s.Static, model[string(s.Key)].static)
 			}
 			return true
 		})
@@ -133,7 +133,7 @@ func TestUseKeepsASessionAlive(t *testing.T) {
 	}
 	table.Get([]byte("a"), 950, ttl) // from a loop with an earlier clock value
 	if s, _ := table.Peek([]byte("a"), 990, ttl); s.Used != 990 {
-		t.Errorf("an earlier use moved it to %d", s.Used)
+		t.Errorf("an earlier use moved it to %d, want 990", s.Used)
 	}
 	if _, ok := table.Get([]byte("a"), 2000, ttl); ok {
 		t.Error("alive long after its last use")

@@ -48,7 +48,7 @@ func TestSumOfDurationsIsKept(t *testing.T) {
 		h.Observe(n)
 	}
 	if h.Nanos != 70_000_031 {
-		t.Errorf("sum is %d", h.Nanos)
+		t.Errorf("sum is %d, want 70_000_031", h.Nanos)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestBackendsSeeTheCertificateAndTheProtocols(t *testing.T) {
 		t.Errorf("%v, %q, %d certificates", o.srvErr, o.server.NegotiatedProtocol, len(o.server.PeerCertificates))
 	}
 	if o := shake(t, server, backend(t, s, cfg, b, "http/1.1").Config(1, "app.example")); o.server.NegotiatedProtocol != "http/1.1" {
-		t.Errorf("%q", o.server.NegotiatedProtocol)
+		t.Errorf("got %q, want %q", o.server.NegotiatedProtocol, "http/1.1")
 	}
 	if o := shake(t, server, backend(t, s, cfg, &farm.BackendTLS{}).Config(1, "app.example")); !o.failed() {
 		t.Error("a certificate is shown without a setting")

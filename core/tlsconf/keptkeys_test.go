@@ -34,7 +34,7 @@ func TestTicketsResumeInTheNextProcess(t *testing.T) {
 			resumes(t, publish(t, keeping(t, mem, now), cfg, 1, l), client)
 			now.advance(c.after)
 			if got := resumes(t, publish(t, keeping(t, mem, now), cfg, 1, l), client); got != c.want {
-				t.Errorf("a ticket resumes after %v and a new process: %v", c.after, got)
+				t.Errorf("a ticket resumes after %v and a new process: got %v, want %v", c.after, got, c.want)
 			}
 		}
 	})

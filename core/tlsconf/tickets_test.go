@@ -79,7 +79,7 @@ func TestTicketsAreInvalidUnderChangedSettings(t *testing.T) {
 			after, m := *cfg.Clone(), *l
 			c.change(&after, &m)
 			if got := resumes(t, publish(t, s, &after, c.farm, &m), client); got != c.want {
-				t.Errorf("%s: resumed %v", c.what, got)
+				t.Errorf("%s: resumed %v, want %v", c.what, got, c.want)
 			}
 		}
 	})
@@ -118,7 +118,7 @@ func TestTicketsLiveForThreeKeys(t *testing.T) {
 			resumes(t, server, client)
 			now.advance(c.after)
 			if got := resumes(t, server, client); got != c.want {
-				t.Errorf("after %v without a handshake: resumed %v", c.after, got)
+				t.Errorf("after %v without a handshake: resumed %v, want %v", c.after, got, c.want)
 			}
 		}
 	})

@@ -32,7 +32,7 @@ func TestVersionsAreARangeOrRefused(t *testing.T) {
 		low, high := tlsconf.VersionRange(&v)
 		for i, on := range enabled {
 			if offered := int(low) <= 0x301+i && 0x301+i <= int(high); offered != on {
-				t.Errorf("enabled %v: range %#x-%#x offers TLS 1.%d: %v", enabled, low, high, i, offered)
+				t.Errorf("enabled %v: range %#x-%#x offers TLS 1.%d: got %v, want %v", enabled, low, high, i, offered, on)
 			}
 		}
 	}

@@ -373,7 +373,7 @@ func TestUncheckableFamilyHasNoAddress(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		if nobodyKnows := c.want == "" && c.of4 != health.Down; b.Last.Unable != nobodyKnows {
-			t.Errorf("%s: the trail has %v", c.name, b.Last.Unable)
+			t.Errorf("%s: the trail has %v, want %v", c.name, b.Last.Unable, nobodyKnows)
 		}
 		if p.Count > 0 && c.of6 == health.Unable && got == six && !c.unprobed && !strings.Contains(b.told[0].Reason, "its check cannot ask it") {
 			t.Errorf("%s: %s", c.name, b.told[0].Reason)
@@ -411,7 +411,7 @@ func TestEveryBackendIsExplainedWithAReason(t *testing.T) {
 		reasons = append(reasons, fmt.Sprint(c.Number, c.Taken, " ", c.Reason))
 	}
 	if want := []string{"1 false it is down", "2 true it is the first that works", "3 false one before it works", "4 false it is in maintenance"}; !slices.Equal(reasons, want) {
-		t.Errorf("%q", reasons)
+		t.Errorf("got %q, want %q", reasons, want)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 	if _, p := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
 		s.Algorithm, s.Backends[0].Nets = farm.DNSGeo, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	}).ask("203.0.113.1"); p.Scope != 1 {
-		t.Errorf("scope %d", p.Scope)
+		t.Errorf("scope %d, want 1", p.Scope)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestQueriesOverHTTPSAreAnswered(t *testing.T) {
 	} {
 		raw, fresh, what := a.byHTTPS("names", query(t, question))
 		if what != names.Answered {
-			t.Fatalf("%s: %v", question, what)
+			t.Fatalf("%s: got %v, want %v", question, what, names.Answered)
 		}
 		if got := read(t, raw); fresh != want.fresh || !strings.Contains(strings.Join(got.answer, "|"), want.says) {
 			t.Errorf("%s: fresh %d, %q", question, fresh, got.answer)
@@ -87,24 +87,24 @@ func TestQueriesOverHTTPSAreAnswered(t *testing.T) {
 	}
 	for _, msg := range [][]byte{nil, []byte("short"), append([]byte{0, 0, 0x80}, make([]byte, 20)...)} {
 		if _, _, what := a.byHTTPS("names", msg); what != names.Unreadable {
-			t.Errorf("%x: %v", msg, what)
+			t.Errorf("%x: got %v, want %v", msg, what, names.Unreadable)
 		}
 	}
 	if _, _, what := a.byHTTPS("other", query(t, "www.example.com A")); what != names.Absent {
-		t.Errorf("a farm that is not there: %v", what)
+		t.Errorf("a farm that is not there: got %v, want %v", what, names.Absent)
 	}
 	what := names.Answered
 	for range 12 {
 		_, _, what = a.byHTTPS("names", query(t, "www.example.com A"))
 	}
 	if what != names.Limited {
-		t.Errorf("a client over its limit: %v", what)
+		t.Errorf("a client over its limit: got %v, want %v", what, names.Limited)
 	}
 	if got := a.ask("www.example.com A", false); len(got.answer) != 2 { // another net
 		t.Errorf("afterwards by UDP: %q", got.answer)
 	}
 	if rec := records.read(); rec[len(rec)-1].Proto != accesslog.ProtoDNS {
-		t.Errorf("afterwards by UDP: %v", rec[len(rec)-1].Proto)
+		t.Errorf("afterwards by UDP: got %v, want %v", rec[len(rec)-1].Proto, accesslog.ProtoDNS)
 	}
 	if s := a.Segment.SumFarm(7); s.QueriesTCP == 0 || s.BytesOut == 0 {
 		t.Errorf("%+v", s)

@@ -106,7 +106,7 @@ func TestSignaturesDifferPerSet(t *testing.T) {
 		s.Sign(k, kind, Existing, func(d []byte) bool {
 			signature := string(d[len(d)-signatureSize:])
 			if other := seen[signature]; other != "" {
-				t.Errorf("%s has the signature of %s", what, other)
+				t.Errorf("%s has the signature of %s, want \"\"", what, other)
 			}
 			seen[signature] = what
 			return true

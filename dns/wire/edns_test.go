@@ -72,7 +72,7 @@ func TestFirstCookieWins(t *testing.T) {
 			t.Fatal(code)
 		}
 		if s.Verify(&q); q.Verified != verified {
-			t.Errorf("%s: verified %v", options, q.Verified)
+			t.Errorf("%s: verified %v, want %v", options, q.Verified, verified)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestCookiesMatchRFC9018(t *testing.T) {
 			s.Secret[1] = s.Secret[1]<<8 | uint64(secret[15-i])
 		}
 		if _, got := parsedQuery(t, s, "198.51.100.100", "2464c4abcf10c957"); got != "2464c4abcf10c957010000005cf79f111f8130c3eee29480" {
-			t.Errorf("%s", got)
+			t.Errorf("got %s, want %s", got, "2464c4abcf10c957010000005cf79f111f8130c3eee29480")
 		}
 	})
 }

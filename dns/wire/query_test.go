@@ -162,7 +162,7 @@ func TestFailuresHaveEDNSIfTheQueryHas(t *testing.T) {
 		var q wire.Query
 		verdict, code := q.Parse(raw(t, c.msg))
 		if verdict != wire.Fail {
-			t.Fatalf("%s: %v", name, verdict)
+			t.Fatalf("%s: got %v, want %v", name, verdict, wire.Fail)
 		}
 		count := "0000"
 		if c.want != "" {

@@ -37,7 +37,7 @@ func TestSilentClientsHaveNoBackend(t *testing.T) {
 	}
 	_, _ = first.Write(asking("shop.example.com"))
 	if got := line(t, first); got != "shop" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "shop")
 	}
 	if total, list := a.engine.Connections(nil, 10); total != 1 || len(list) != 1 || list[0].Client.String() != first.LocalAddr().String() {
 		t.Errorf("listed %d, %+v", total, list)
@@ -91,7 +91,7 @@ func TestSocketsOfAPortArePassedOn(t *testing.T) {
 		_ = ln.Close()
 	}
 	if got := a.engine.Sockets("tcp/192.0.2.1:1"); got != nil {
-		t.Errorf("an address without listeners: %v", got)
+		t.Errorf("an address without listeners: got %v, want nil", got)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestRefusedPortIsDownForEveryServerName(t *testing.T) {
 		for _, asked := range []string{"shop.example.com", "x.example.org"} {
 			for range 3 {
 				if got := who(second, asked); got != "127.0.0.78" {
-					t.Errorf("%s on the port the first refuses came to %s", asked, got)
+					t.Errorf("%s on the port the first refuses came to %s, want %s", asked, got, "127.0.0.78")
 				}
 			}
 			if one, other := who(first, asked), who(first, asked); one == other {
@@ -175,6 +175,6 @@ func TestDatagramsAreDroppedWithoutDescriptors(t *testing.T) {
 	give()
 	_, _ = io.WriteString(c, "comes")
 	if got := <-back.got; got != "comes" {
-		t.Errorf("the backend got %q", got)
+		t.Errorf("the backend got %q, want %q", got, "comes")
 	}
 }

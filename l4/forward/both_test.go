@@ -190,7 +190,7 @@ func TestTransportFailuresAreIndependent(t *testing.T) {
 				for _, when := range []string{"first", "after a change"} {
 					for range 4 {
 						if got := a.queries(f, other); got != "2" {
-							t.Fatalf("%s: %s was answered by %s", when, other, got)
+							t.Fatalf("%s: %s was answered by %s, want %s", when, other, got, "2")
 						}
 					}
 					came := map[string]int{}
@@ -240,7 +240,7 @@ func TestTransportFailureAppliesToEveryVirtualPort(t *testing.T) {
 			by.L4.Ports = f.L4.Ports[i : i+1]
 			for range 4 {
 				if got := a.queries(by, "tcp"); got != "two" {
-					t.Errorf("port %d: answered by %q", i, got)
+					t.Errorf("port %d: answered by %q, want %q", i, got, "two")
 				}
 			}
 		}
@@ -257,7 +257,7 @@ func TestExplanationCoversOneTransport(t *testing.T) {
 	a.publish(both, tcp)
 	for asked, want := range map[string]string{"": "tcp", "tcp": "tcp", "udp": "udp"} {
 		if _, x := a.explained(explain.Question{Protocol: asked}); x.Balance.Protocol != want {
-			t.Errorf("%q: %s", asked, x.Balance.Protocol)
+			t.Errorf("%q: got %s, want %s", asked, x.Balance.Protocol, want)
 		}
 	}
 	for farm, asked := range map[uint32]string{1: "sctp", 2: "udp"} {
@@ -289,7 +289,7 @@ func TestTransportChangesKeepTheOther(t *testing.T) {
 		f.L4.Protocol = protocol
 		a.publish(f)
 		if got := from(); got != "replied" {
-			t.Errorf("with %s the flow is %s", protocol, got)
+			t.Errorf("with %s the flow is %s, want %s", protocol, got, "replied")
 		}
 		ask(t, c, "still there?")
 	}
@@ -309,17 +309,17 @@ func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 	f := a.farmBoth(at)
 	a.publish(f)
 	if got := a.queries(f, "udp"); got != "one" {
-		t.Fatalf("answered by %q", got)
+		t.Fatalf("answered by %q, want %q", got, "one")
 	}
 	if who, err := query(f, "tcp"); err == nil {
 		t.Fatalf("no backend serves it, but %s answered", who)
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Up {
-		t.Errorf("the backend is %v", got)
+		t.Errorf("the backend is %v, want %v", got, health.Up)
 	}
 	nameServer(t, "one", at, "tcp")
 	time.Sleep(15 * time.Millisecond) // the minimum between two attempts, not until the next probe
 	if got := a.queries(f, "tcp"); got != "one" {
-		t.Errorf("answered by %q", got)
+		t.Errorf("answered by %q, want %q", got, "one")
 	}
 }

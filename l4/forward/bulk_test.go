@@ -97,6 +97,6 @@ func TestNonReadingClientsUseBoundedMemory(t *testing.T) {
 		t.Errorf("the heap grew by %d KiB for %d clients", grown>>10, clients)
 	}
 	if got := line(t, a.dial(a.echoFarm())); got != "alive" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "alive")
 	}
 }

@@ -44,7 +44,7 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 		first[i] = from(t, f, clientAt(i))
 	}
 	if first[0] != "2" {
-		t.Errorf("the client of a static session came to %s", first[0])
+		t.Errorf("the client of a static session came to %s, want %s", first[0], "2")
 	}
 	next := f.Clone()
 	next.L4.Backends[1].Maintenance = farm.MaintenanceDrain
@@ -365,7 +365,7 @@ func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 	for range 3 {
 		for _, i := range []int{0, other} {
 			if got := from(t, f, clientAt(i)); got != "1" {
-				t.Errorf("while backend 0 is full client %d came to %s", i, got)
+				t.Errorf("while backend 0 is full client %d came to %s, want %s", i, got, "1")
 			}
 		}
 	}
@@ -373,14 +373,14 @@ func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 	eventually(t, "there is room", func() bool { return a.stats().Established == 0 })
 	for _, i := range []int{0, other} {
 		if got := from(t, f, clientAt(i)); got != "0" {
-			t.Errorf("with room again client %d came to %s", i, got)
+			t.Errorf("with room again client %d came to %s, want %s", i, got, "0")
 		}
 		eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
 	}
 	for _, state := range []health.State{health.Down, health.Up} {
 		a.health.SetGuardian(1, state, time.Now())
 		if got := from(t, f, clientAt(other)); got != "1" {
-			t.Errorf("after its backend was down (%v) the client came to %s", state, got)
+			t.Errorf("after its backend was down (%v) the client came to %s, want %s", state, got, "1")
 		}
 	}
 }

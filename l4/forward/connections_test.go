@@ -53,7 +53,7 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 	for _, c := range open["first"] {
 		_, _ = io.WriteString(c, "on\n")
 		if got := line(t, c); got != "on" {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want %q", got, "on")
 		}
 	}
 	if n := a.engine.FlushConnections(nil); n != len(open["first"]) {
@@ -98,7 +98,7 @@ func TestFlowsAreListedAndEnded(t *testing.T) {
 		t.Errorf("of the first: %d, listed %+v", total, list)
 	}
 	if n := a.engine.FlushConnections([]uint32{1}); n != 4 {
-		t.Errorf("ended %d", n)
+		t.Errorf("ended %d, want 4", n)
 	}
 	if total, list := a.engine.Connections(nil, 100); total != 4 || strings.Contains(list[0].State, "un") == false || a.flows() != 4 {
 		t.Errorf("left: %d, %+v, %d counted", total, list, a.flows())

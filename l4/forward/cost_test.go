@@ -75,7 +75,7 @@ func TestChangesCostAsDocumentedInTheSchema(t *testing.T) {
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			if said := costs(t)[c.field]; said != c.cost {
-				t.Errorf("the cost in the schema is %s", said)
+				t.Errorf("the cost in the schema is %s, want %s", said, c.cost)
 			}
 			a := newAppliance(t, 1)
 			f := a.farm(serve(t, echo).at())

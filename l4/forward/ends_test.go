@@ -137,7 +137,7 @@ func TestRecordsDescribeConnectionEnds(t *testing.T) {
 			}
 			s := a.stats()
 			if n := (stats.Farm{ClientAborts: s.ClientAborts, Timeouts: s.Timeouts, BadRequests: s.BadRequests, NoBackend: s.NoBackend}); n != c.counted {
-				t.Errorf("counted %+v", n)
+				t.Errorf("counted %+v, want %+v", n, c.counted)
 			}
 			if c.logged != "" {
 				eventually(t, "the log says so", func() bool { return a.Log.Has(c.logged) })

@@ -147,7 +147,7 @@ func TestNonTLSClientsHaveNoServerName(t *testing.T) {
 	c := a.dial(f)
 	_, _ = io.WriteString(c, "SSH-2.0-x\n")
 	if got := line(t, c); got != "SSH-2.0-x" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "SSH-2.0-x")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestPROXYHeaderIsSentToBackends(t *testing.T) {
 			a.publish(f)
 			c := a.dial(f)
 			if text := line(t, c); text != "first" {
-				t.Fatalf("got %q", text)
+				t.Fatalf("got %q, want %q", text, "first")
 			}
 			h := <-got
 			if h.Source.String() != c.LocalAddr().String() || h.Destination.String() != c.RemoteAddr().String() {
@@ -198,7 +198,7 @@ func TestPROXYHeaderIsSentToBackends(t *testing.T) {
 			}
 			_, _ = io.WriteString(c, "and on\n")
 			if text := line(t, c); text != "and on" {
-				t.Errorf("got %q", text)
+				t.Errorf("got %q, want %q", text, "and on")
 			}
 		})
 	}
@@ -243,10 +243,10 @@ func TestPROXYHeaderOfTrustedPeersIsUsed(t *testing.T) {
 	}
 	_, _ = io.WriteString(c, "hello\n")
 	if text := line(t, c); text != "hello" {
-		t.Fatalf("got %q", text)
+		t.Fatalf("got %q, want %q", text, "hello")
 	}
 	if h := <-got; h.Source != client {
-		t.Errorf("the backend got the address %v", h.Source)
+		t.Errorf("the backend got the address %v, want %v", h.Source, client)
 	}
 	if _, ok := a.engine.SessionsOf(1).Find([]byte("192.0.2.7 . 4022")); !ok {
 		t.Error("the session is not that of the client")
@@ -278,7 +278,7 @@ func TestInvalidOrUntrustedPROXYHeadersAreRefused(t *testing.T) {
 				_, _ = io.WriteString(client, c.says)
 				if !c.refused {
 					if got := line(t, client) + "\n"; got != c.says {
-						t.Errorf("echoed as %q", got)
+						t.Errorf("echoed as %q, want %q", got, c.says)
 					}
 					return
 				}

@@ -140,10 +140,10 @@ func TestTimedOutConnectTriesTheNextBackend(t *testing.T) {
 	f.L4.ConnectTimeout = 1
 	a.publish(f)
 	if got := line(t, a.dial(f)); got != "second" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "second")
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Down {
-		t.Errorf("the first backend is %v", got)
+		t.Errorf("the first backend is %v, want %v", got, health.Down)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestRecoveredBackendsAreUsed(t *testing.T) {
 	f.L4.ResurrectTime, f.L4.Algorithm = 1, farm.L4Priority
 	a.publish(f)
 	if got := line(t, a.dial(f)); got != "second" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("got %q, want %q", got, "second")
 	}
 	ln := port.Listen()
 	defer ln.Close()
@@ -170,7 +170,7 @@ func TestRecoveredBackendsAreUsed(t *testing.T) {
 	}()
 	eventually(t, "the backend is up again", func() bool { return a.health.Slot(1).Usable() })
 	if got := line(t, a.dial(f)); got != "first" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "first")
 	}
 }
 
@@ -185,7 +185,7 @@ func TestConnectionsUseTheConfiguredSource(t *testing.T) {
 	a.publish(f)
 	a.dial(f)
 	if got := <-from; got != "127.0.0.9" {
-		t.Errorf("from %s", got)
+		t.Errorf("from %s, want %s", got, "127.0.0.9")
 	}
 	f.L4.Backends[0].Source = netip.MustParseAddr("127.0.0.10")
 	a.publish(f)
@@ -254,7 +254,7 @@ func TestWaitingClientUsesTheNewConfiguration(t *testing.T) {
 		c.changed(f.L4)
 		a.publish(f)
 		if got := line(t, client); got != "next" {
-			t.Errorf("%s: served by %q", what, got)
+			t.Errorf("%s: served by %q, want %q", what, got, "next")
 		}
 		if n := a.backend(1); n.Pending != 0 || n.Established != 0 {
 			t.Errorf("%s: counted at the first backend: %+v", what, n)

@@ -42,7 +42,7 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 	}()
 	time.Sleep(15 * time.Millisecond) // the minimum between two attempts, not until the next probe
 	if got := ask(); got != "two" {
-		t.Errorf("the first one after it got %q", got)
+		t.Errorf("the first one after it got %q, want %q", got, "two")
 	}
 	if a.health.Slot(2).Passive() != health.Up || a.health.Slot(1).Passive() != health.Down {
 		t.Errorf("found %v and %v", a.health.Slot(1).Passive(), a.health.Slot(2).Passive())
@@ -77,7 +77,7 @@ func TestTheFirstDatagramAfterAnOutageOfAllIsAnswered(t *testing.T) {
 	a.health.SetPassive(1, health.Down, time.Now())
 	a.publish(f)
 	if got := ask(t, a.dialUDP(f), "x"); got != "there" {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want %q", got, "there")
 	}
 	if a.health.Slot(1).Passive() != health.Up {
 		t.Error("it answers, and is down")

@@ -85,7 +85,7 @@ func TestPortFailuresAreIndependent(t *testing.T) {
 		a.publish(f)
 		for range 3 {
 			if got := firstData(t, bad); got != "" {
-				t.Fatalf("a port without a server sent %q", got)
+				t.Fatalf("a port without a server sent %q, want \"\"", got)
 			}
 		}
 		came := map[string]int{}
@@ -97,7 +97,7 @@ func TestPortFailuresAreIndependent(t *testing.T) {
 		}
 		for id := uint32(1); id <= 2; id++ {
 			if got := a.health.Slot(id).Passive(); got != health.Up {
-				t.Errorf("backend %d is %v", id, got)
+				t.Errorf("backend %d is %v, want %v", id, got, health.Up)
 			}
 			if got := a.backend(id).ConnectFailures; got < 1 || got > 3 { // one per client, because none is usable there
 				t.Errorf("backend %d was tried %d times on the port it refused", id, got)
@@ -165,10 +165,10 @@ func TestRefusedPortFindingLasts(t *testing.T) {
 	a.publish(f) // a table in use, not the first one
 	for _, when := range []string{"first", "after a change"} {
 		if got := firstData(t, second); got != "127.0.0.78" {
-			t.Errorf("%s: the port the first refuses came to %q", when, got)
+			t.Errorf("%s: the port the first refuses came to %q, want %q", when, got, "127.0.0.78")
 		}
 		if got := firstData(t, first); got != "127.0.0.77" {
-			t.Errorf("%s: the port the first serves came to %q", when, got)
+			t.Errorf("%s: the port the first serves came to %q, want %q", when, got, "127.0.0.77")
 		}
 		a.publish(f)
 	}
@@ -197,22 +197,22 @@ func TestBackendRefusingAllPortsIsDown(t *testing.T) {
 	a.publish(f)
 	for i, r := range f.L4.Ports {
 		if got := a.health.Slot(1).Passive(); got != health.Undefined {
-			t.Errorf("after %d of two ports it is %v", i, got)
+			t.Errorf("after %d of two ports it is %v, want %v", i, got, health.Undefined)
 		}
 		firstData(t, r.First)
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Down {
-		t.Errorf("without a port it is %v", got)
+		t.Errorf("without a port it is %v, want %v", got, health.Down)
 	}
 	on(t, "127.0.0.77", f.L4.Ports[1].First)
 	eventually(t, "it is up", func() bool { return a.health.Slot(1).Passive() == health.Up })
 	if got := firstData(t, f.L4.Ports[1].First); got != "127.0.0.77" {
-		t.Errorf("the port that is served came to %q", got)
+		t.Errorf("the port that is served came to %q, want %q", got, "127.0.0.77")
 	}
 	f = f.Clone()
 	f.L4.Ports = slices.Clone(f.L4.Ports[1:])
 	a.publish(f) // a single port needs no distinction
 	if got := firstData(t, f.L4.Ports[0].First); got != "127.0.0.77" {
-		t.Errorf("as the only port it came to %q", got)
+		t.Errorf("as the only port it came to %q, want %q", got, "127.0.0.77")
 	}
 }

@@ -57,7 +57,7 @@ func TestConnectionIDsAreFoundByLearnedLengths(t *testing.T) {
 		}
 	}
 	if backend, _, _ := ids.find(&quicPacket{long: true, to: []byte("12345678")}, now); backend != 1 {
-		t.Errorf("a long packet: backend %d", backend)
+		t.Errorf("a long packet: backend %d, want 1", backend)
 	}
 	if _, _, ok := ids.find(&quicPacket{to: []byte("12345678")}, now+2*int64(connIDTTL)); ok {
 		t.Error("an id is found long after it was used")
@@ -75,7 +75,7 @@ func TestIDsInUseAreRenewed(t *testing.T) {
 		}
 	}
 	if backend, _, _ := ids.find(&quicPacket{to: id}, session.Now()); backend != 7 {
-		t.Errorf("it is of backend %d", backend)
+		t.Errorf("it is of backend %d, want 7", backend)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	eventually(t, "accepting waits", func() bool { return a.segment.SumLoops()[0].AcceptErrors > 0 })
 	_, _ = io.WriteString(early, "still here\n")
 	if got := line(t, early); got != "still here" {
-		t.Errorf("the existing client got %q", got)
+		t.Errorf("the existing client got %q, want %q", got, "still here")
 	}
 	for _, fd := range append(waiting, taken...) {
 		_ = syscall.Close(fd)

@@ -22,7 +22,7 @@ func TestBytesGoBothWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := line(t, c) + "\n"; got != text {
-			t.Fatalf("echoed as %q", got)
+			t.Fatalf("echoed as %q, want %q", got, text)
 		}
 	}
 	s := a.stats()
@@ -41,7 +41,7 @@ func TestServerMaySpeakFirst(t *testing.T) {
 	f := a.farm(serve(t, name("hello")).at())
 	a.publish(f)
 	if got := line(t, a.dial(f)); got != "hello" {
-		t.Fatalf("got %q", got)
+		t.Fatalf("got %q, want %q", got, "hello")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestEndOfTheBackendLeavesTheRequestOpen(t *testing.T) {
 	_, _ = io.WriteString(c, "still said")
 	_ = c.Close()
 	if text := <-got; text != "still said" {
-		t.Fatalf("the backend got %q", text)
+		t.Fatalf("the backend got %q, want %q", text, "still said")
 	}
 }
 
@@ -121,11 +121,11 @@ func TestFailedConnectTriesTheNextBackend(t *testing.T) {
 	a.publish(f)
 	for range 4 {
 		if got := line(t, a.dial(f)); got != "second" {
-			t.Fatalf("got %q", got)
+			t.Fatalf("got %q, want %q", got, "second")
 		}
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Down {
-		t.Errorf("the first backend is %v", got)
+		t.Errorf("the first backend is %v, want %v", got, health.Down)
 	}
 	if got := a.backend(1).ConnectFailures; got != 1 {
 		t.Errorf("%d connects were tried after the first failed", got)
@@ -164,7 +164,7 @@ func TestConnectionsOutliveAChange(t *testing.T) {
 	a.publish(next)
 	_, _ = io.WriteString(c, "still here\n")
 	if got := line(t, c); got != "still here" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "still here")
 	}
 }
 
@@ -237,12 +237,12 @@ func TestCutAndDeletedBackendsLoseTheirConnections(t *testing.T) {
 				}
 				_, _ = io.WriteString(c, "on\n")
 				if got := line(t, c); got != "on" {
-					t.Errorf("%s: got %q", n, got)
+					t.Errorf("%s: got %q, want %q", n, got, "on")
 				}
 			}
 			for range 4 {
 				if got := line(t, a.dial(f)); got != "second" {
-					t.Errorf("a new client got %q", got)
+					t.Errorf("a new client got %q, want %q", got, "second")
 				}
 			}
 		})

@@ -70,14 +70,14 @@ func TestBackendDroppingOneClientStaysUp(t *testing.T) {
 	a.publish(f)
 	for range 2 {
 		if got := line(t, a.dialAs(f, 9)); got != "second" {
-			t.Errorf("a client dropped by the first backend reached %q", got)
+			t.Errorf("a client dropped by the first backend reached %q, want %q", got, "second")
 		}
 		if got := line(t, a.dialAs(f, 8)); got != "first" {
-			t.Errorf("the next client came to %q", got)
+			t.Errorf("the next client came to %q, want %q", got, "first")
 		}
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Up {
-		t.Errorf("the backend is %v", got)
+		t.Errorf("the backend is %v, want %v", got, health.Up)
 	}
 	if got := a.backend(1).ConnectFailures; got != 2 {
 		t.Errorf("%d connects failed", got)
@@ -91,15 +91,15 @@ func TestBackendRefusingEveryoneIsDown(t *testing.T) {
 	f.L4.Backends[1].Priority = 2
 	a.publish(f)
 	if got := line(t, a.dialAs(f, 8)); got != "first" {
-		t.Fatalf("a client came to %q", got)
+		t.Fatalf("a client came to %q, want %q", got, "first")
 	}
 	_ = gone.Close()
 	if got := line(t, a.dialAs(f, 8)); got != "second" {
-		t.Errorf("the next client reached %q", got)
+		t.Errorf("the next client reached %q, want %q", got, "second")
 	}
 	eventually(t, "a try from our own address finds it down", func() bool { return a.health.Slot(1).Passive() == health.Down })
 	if got := line(t, a.dialAs(f, 8)); got != "second" {
-		t.Errorf("a client came to %q", got)
+		t.Errorf("a client came to %q, want %q", got, "second")
 	}
 	ln, err := net.Listen("tcp", gone.at())
 	if err != nil {

@@ -309,7 +309,7 @@ func TestFirstDatagramIsResentToTheNextBackend(t *testing.T) {
 	a.publish(f)
 	for _, first := range []string{"", "hello", "hello", "", "hello", "hello"} {
 		if got := ask(t, a.dialUDP(f), first); got != "there" {
-			t.Errorf("answered %q", got)
+			t.Errorf("answered %q, want %q", got, "there")
 		}
 	}
 	if a.health.Slot(1).Passive() != health.Down || a.health.Slot(2).Passive() != health.Down || a.health.Slot(3).Passive() != health.Up {
@@ -329,7 +329,7 @@ func TestDownBackendIsRetriedAfterResurrectTime(t *testing.T) {
 	f.L4.ResurrectTime = 1
 	a.publish(f)
 	if got := ask(t, a.dialUDP(f), "hello"); got != "there" {
-		t.Errorf("answered %q", got)
+		t.Errorf("answered %q, want %q", got, "there")
 	}
 	if b := a.backend(1); b.ConnectFailures != 1 {
 		t.Errorf("%d datagrams failed", b.ConnectFailures)
@@ -350,7 +350,7 @@ func TestFlowsLeaveABackendThatWentDown(t *testing.T) {
 	_, _ = c.Write([]byte("lost"))
 	eventually(t, "the backend is down", func() bool { return a.health.Slot(1).Passive() == health.Down })
 	if got := ask(t, c, "next"); got != "two" {
-		t.Errorf("answered by %q", got)
+		t.Errorf("answered by %q, want %q", got, "two")
 	}
 }
 
@@ -375,7 +375,7 @@ func TestFlowLeavesADownBackend(t *testing.T) {
 	a.health.SetGuardian(1, health.Down, time.Now())
 	a.health.SetGuardian(2, health.Down, time.Now())
 	if got := ask(t, c, "there is no better one"); got != "two" {
-		t.Errorf("answered by %q", got)
+		t.Errorf("answered by %q, want %q", got, "two")
 	}
 }
 
@@ -535,7 +535,7 @@ func TestFlowsSkipBackendsWithAForeignSource(t *testing.T) {
 	a.publish(f)
 	for range 4 {
 		if got := ask(t, a.dialUDP(f), "hello"); got != "two" {
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want %q", got, "two")
 		}
 	}
 }

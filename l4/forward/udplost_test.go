@@ -79,7 +79,7 @@ func TestUnconnectableUDPBackendIsDown(t *testing.T) {
 	a.publish(f)
 	for range 3 {
 		if got := ask(t, a.dialUDP(f), "hello"); got != "there" {
-			t.Errorf("answered %q", got)
+			t.Errorf("answered %q, want %q", got, "there")
 		}
 	}
 	if b := a.backend(1); a.health.Slot(1).Passive() != health.Down || b.ConnectFailures != 1 || b.Connects != 0 || b.Established != 0 {
@@ -182,7 +182,7 @@ func TestLastBackendBytesReachASendingClient(t *testing.T) {
 	<-end
 	close(busy)
 	if got := line(t, c); got != "reason" {
-		t.Errorf("the client got %q", got)
+		t.Errorf("the client got %q, want %q", got, "reason")
 	}
 	if _, err := io.ReadAll(c); err == nil {
 		t.Error("the reset of the backend is no reset for the client")

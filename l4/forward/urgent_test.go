@@ -95,6 +95,6 @@ func TestBytesBeforeUrgentDataAreRelayed(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	})
 	if got := line(t, c); got != "be!fore" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "be!fore")
 	}
 }

@@ -46,7 +46,7 @@ func TestConnectionsOfAFarmAreCounted(t *testing.T) {
 	f.Doubt()
 	apply()
 	if !maps.Equal(f.held, limit) {
-		t.Errorf("after rules were rebuilt: held %v", f.held)
+		t.Errorf("after rules were rebuilt: held %v, want %v", f.held, limit)
 	}
 	one = one.Clone()
 	one.L4.MaxConnections = 4

@@ -117,7 +117,7 @@ func TestOneTimeNamesEvictNoConnection(t *testing.T) {
 	ask := func(host string) {
 		t.Helper()
 		if got := c.Send("GET / HTTP/1.1\r\nHost: " + host + "\r\n\r\n").Get(); got.StatusCode != 200 {
-			t.Fatalf("%s: %d", host, got.StatusCode)
+			t.Fatalf("%s: got %d, want 200", host, got.StatusCode)
 		}
 	}
 	for range 2 {
@@ -160,7 +160,7 @@ func TestConnectionsToRemovedBackendsEnd(t *testing.T) {
 	a.Serve(nil, s)
 	asked <- 0
 	if body := <-answered; body != "last" {
-		t.Errorf("%q", body)
+		t.Errorf("got %q, want %q", body, "last")
 	}
 	select {
 	case <-ended:

@@ -36,7 +36,7 @@ func TestBackendWithoutHTTP2IsReported(t *testing.T) {
 			front := a.Serve(nil, l7test.HTTP2Service(c.secure, s.Listener.Addr().String()))
 			for range 2 {
 				if status, _ := posted(front, "x"); status != 502 {
-					t.Errorf("status %d", status)
+					t.Errorf("status %d, want 502", status)
 				}
 			}
 			l7test.Eventually(t, "a line with the reason", func() bool { return len(a.Log.Lines(c.reason)) > 0 })
@@ -69,7 +69,7 @@ func TestUnresponsiveConnectionGetsNoNewExchanges(t *testing.T) {
 	a := l7test.New(t, 1)
 	front := a.Serve(func(h *farm.HTTP) { h.ResponseTimeout = 1 }, l7test.HTTP2Service(false, addr))
 	if status, _ := posted(front, "x"); status != 504 {
-		t.Errorf("status %d", status)
+		t.Errorf("status %d, want 504", status)
 	}
 	if status, body := posted(front, "x"); status != 200 || body != "/" {
 		t.Errorf("another connection: %d %s", status, body)

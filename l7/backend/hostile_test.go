@@ -191,7 +191,7 @@ func TestHostileStreamOfABackendCostsItsExchangeOnly(t *testing.T) {
 				t.Errorf("afterwards: %d %q %v", status, body, err)
 			}
 			if got := <-slow; got != "200/slow<nil>" {
-				t.Errorf("another exchange got %s", got)
+				t.Errorf("another exchange got %s, want %s", got, "200/slow<nil>")
 			}
 			if n := appliance.Segment.SumBackend(1); n.Connects != 1 {
 				t.Errorf("%d connections: %+v\n%s", n.Connects, n, appliance.Log.String())

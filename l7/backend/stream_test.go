@@ -32,14 +32,14 @@ func TestClientThatLeavesCancelsItsStreamOnly(t *testing.T) {
 	_ = c.SetLinger(0)
 	_ = c.Close()
 	if got := <-reset; got != "1 RST_STREAM CANCEL" {
-		t.Errorf("the backend got %s", got)
+		t.Errorf("the backend got %s, want %s", got, "1 RST_STREAM CANCEL")
 	}
 	p := l7test.DialFrames(t, front)
 	p.Ask(1, true, "GET", "/gone")
 	<-asked
 	_ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel)
 	if got := <-reset; got != "3 RST_STREAM CANCEL" {
-		t.Errorf("the backend got %s", got)
+		t.Errorf("the backend got %s, want %s", got, "3 RST_STREAM CANCEL")
 	}
 	if status, body := posted(front, ""); status != 200 || accepted.Load() != 1 {
 		t.Errorf("status %d %s on connection %d", status, body, accepted.Load())

@@ -146,7 +146,7 @@ func TestGoingAwayLetsStreamsEndAndThenTheConnection(t *testing.T) {
 	}
 	asked <- true
 	if body := <-first; body != "old" {
-		t.Errorf("the first got %s", body)
+		t.Errorf("the first got %s, want %s", body, "old")
 	}
 	if got := <-closed; got != "end" && !strings.HasPrefix(got, "GOAWAY") {
 		t.Errorf("then %s", got)

@@ -387,7 +387,7 @@ func TestStreamsToBackendsEndWithTheirClients(t *testing.T) {
 	<-asked
 	_ = v.tcp.CloseWrite()
 	if got := <-ended; got != "1 RST_STREAM CANCEL" {
-		t.Errorf("the backend got %s", got)
+		t.Errorf("the backend got %s, want %s", got, "1 RST_STREAM CANCEL")
 	}
 }
 

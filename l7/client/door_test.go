@@ -79,7 +79,7 @@ func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
 	}
 	for len(out) > 0 {
 		if got := in[0].Send(get("/")).Get(); got.StatusCode != 200 {
-			t.Errorf("a client that is in is answered %d", got.StatusCode)
+			t.Errorf("a client that is in is answered %d, want 200", got.StatusCode)
 		}
 		_ = in[0].Close()
 		var next, still []*l7test.Client
@@ -112,14 +112,14 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 			t.Errorf("answered %d %q", res.StatusCode, res.Text)
 		}
 		if rest := c.Rest(); rest != "" {
-			t.Errorf("it continues: %q", rest)
+			t.Errorf("it continues: got %q, want \"\"", rest)
 		}
 	}
 	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
 	c := l7test.Dial(t, addr) // sends more than is read before the response, which arrives nevertheless
 	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 200<<10))
 	if res := c.Response("POST"); res.StatusCode != 503 {
-		t.Errorf("answered %d", res.StatusCode)
+		t.Errorf("answered %d, want 503", res.StatusCode)
 	}
 	if _, err := c.Reader().ReadByte(); err != io.EOF {
 		t.Errorf("its connection does not end in order: %v", err)
@@ -142,7 +142,7 @@ func TestALateRequestOfARefusedClientCausesNoReset(t *testing.T) {
 	for range 5 { // a slow machine may take longer than the client has
 		c := l7test.Dial(t, addr)
 		if res := c.Response("GET"); res.StatusCode != 503 {
-			t.Errorf("answered %d", res.StatusCode)
+			t.Errorf("answered %d, want 503", res.StatusCode)
 		}
 		began := time.Now()
 		c.Send(get("/"))
@@ -177,7 +177,7 @@ func TestAFloodOfRefusedClientsIsClosedAtOnce(t *testing.T) { // alone, because 
 		}
 		close(dialled)
 		if res := c.Response("GET"); res.StatusCode != 503 {
-			t.Errorf("answered %d", res.StatusCode)
+			t.Errorf("answered %d, want 503", res.StatusCode)
 		}
 		_, _ = c.Write([]byte("GET / HTTP/1.1\r\n"))
 		time.Sleep(50 * time.Millisecond)
@@ -202,7 +202,7 @@ func TestRefusedUploadsLeaveRoomForServedOnes(t *testing.T) { // alone, because 
 	_ = in[0].SetDeadline(time.Now().Add(20 * time.Second))
 	late := in[0].Send("malformed\r\n\r\n")
 	if res := late.Response("GET"); res.StatusCode != 400 {
-		t.Errorf("answered %d", res.StatusCode)
+		t.Errorf("answered %d, want 400", res.StatusCode)
 	}
 	for range 3 {
 		enginetest.Advance(a.Loops[0], 1500*time.Millisecond)

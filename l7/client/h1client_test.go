@@ -49,7 +49,7 @@ func TestRequestsIncludeReadAheadBytes(t *testing.T) {
 	v.finish(true, true)
 	for range 3 {
 		if res := c.Get(); res.Text != "ok" {
-			t.Errorf("got %q", res.Text)
+			t.Errorf("got %q, want %q", res.Text, "ok")
 		}
 	}
 	h.counted(1, 0)
@@ -411,7 +411,7 @@ func TestUploadingClientHasTimeToRead(t *testing.T) {
 	v.Turn()
 	for len(v.events) > 0 {
 		if got := <-v.events; got != "readable" { // it may be told again
-			t.Errorf("got %q", got)
+			t.Errorf("got %q, want %q", got, "readable")
 		}
 	}
 	h.skip(2 * time.Second)
@@ -442,11 +442,11 @@ func TestPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 	v.finish(true, true)
 	for i := range many {
 		if res := first.Get(); res.Text != "ours" {
-			t.Fatalf("response %d is %q", i, res.Text)
+			t.Fatalf("response %d is %q, want %q", i, res.Text, "ours")
 		}
 	}
 	if res := first.Get(); res.Text != "ok" {
-		t.Errorf("the last response is %q", res.Text)
+		t.Errorf("the last response is %q, want %q", res.Text, "ok")
 	}
 }
 

@@ -84,7 +84,7 @@ func TestSlowHeadGets408(t *testing.T) {
 	}
 	idle := l7test.Dial(t, addr)
 	if rest := idle.Rest(); rest != "" {
-		t.Fatalf("a silent connection got %q", rest)
+		t.Fatalf("a silent connection got %q, want \"\"", rest)
 	}
 	if b.Accepted() != 0 {
 		t.Error("half a request reached a backend")

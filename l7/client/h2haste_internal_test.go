@@ -14,13 +14,13 @@ func TestNoTickComesBeforeTheTimeOfAReset(t *testing.T) {
 	c.Conn = &loop.Conn{}
 	for _, now := range []int64{90, 99} {
 		if c.resetExhausted(now); c.resetAt != 100 {
-			t.Errorf("at %d: next at %d", now, c.resetAt)
+			t.Errorf("at %d: next at %d, want 100", now, c.resetAt)
 		}
 	}
 	if c.resetExhausted(100); c.resetAt != 0 {
-		t.Errorf("next at %d", c.resetAt)
+		t.Errorf("next at %d, want 0", c.resetAt)
 	}
 	if c.resetExhausted(101); c.resetAt != 0 {
-		t.Errorf("without an upload: next at %d", c.resetAt)
+		t.Errorf("without an upload: next at %d, want 0", c.resetAt)
 	}
 }

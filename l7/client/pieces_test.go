@@ -66,7 +66,7 @@ func TestRequestsAreTheSameInPiecesOfAnySize(t *testing.T) {
 				}
 			}
 			if rest := c.Rest(); rest != "" {
-				t.Errorf("more is answered: %q", rest)
+				t.Errorf("more is answered: got %q, want \"\"", rest)
 			}
 			received := b.Received()
 			if strings.Count(received, " HTTP/1.1\r\n") != 4 || !strings.Contains(received, "\r\n\r\nGET / HTTPPOST /3 ") || !strings.Contains(received, "\r\n\r\n4\r\nbody\r\n0\r\n\r\nGET /4 ") {

@@ -306,7 +306,7 @@ func TestClientsOfADeletedFarmAreRefused(t *testing.T) {
 	c := h.dial()
 	_, _ = io.WriteString(c.TCPConn, get("/"))
 	if rest, _ := ends(c); rest != "" {
-		t.Errorf("got %q", rest)
+		t.Errorf("got %q, want \"\"", rest)
 	}
 	// Deleted between two requests, or within a head.
 	h.table.Store(served)

@@ -73,7 +73,7 @@ func TestClientWeightsPrecedeServerOrder(t *testing.T) {
 		}
 	}
 	if got := choose("gzip;q=0.5", "zstd;q=0.4", "br;q=0"); got != compress.Gzip {
-		t.Errorf("several fields are not combined: %v", got)
+		t.Errorf("several fields are not combined: got %v, want %v", got, compress.Gzip)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func TestEncodersReportCodingAndPendingInput(t *testing.T) {
 	for name, want := range map[string]compress.Coding{"gzip": compress.Gzip, "zstd": compress.Zstd, "br": compress.Brotli, "": compress.None, "deflate": compress.None, "GZIP": compress.None} {
 		if got := compress.Named(name); got != want {
-			t.Errorf("%q is named %v", name, got)
+			t.Errorf("%q is named %v, want %v", name, got, want)
 		}
 	}
 	each(t, func(t *testing.T, c compress.Coding, l compress.Level) {

@@ -182,7 +182,7 @@ func TestExplanationShowsTheRedirectTarget(t *testing.T) {
 		}
 	}
 	if e := explained(t, secure, "/", "Host: b.test:443"); e.SNI != "b.test" {
-		t.Errorf("by Host: %q", e.SNI)
+		t.Errorf("by Host: got %q, want %q", e.SNI, "b.test")
 	}
 	if e := explained(t, secure, "https://a.test:443/"); e.Result.Outcome != explain.Forward || !e.TLS || e.Request.Host != "a.test" || !strings.Contains(strings.Join(e.Head, "\n"), "X-Forwarded-Proto: https") {
 		t.Errorf("got %+v", e)
@@ -285,7 +285,7 @@ func TestExplanationShowsTheHeadTheBackendGets(t *testing.T) {
 		}
 		for line, want := range c.has {
 			if got := strings.Contains(strings.Join(e.Head, "\n")+"\n", "\n"+line); got != want {
-				t.Errorf("%q is in %q: %t", line, e.Head, got)
+				t.Errorf("%q is in %q: got %t, want %t", line, e.Head, got, want)
 			}
 		}
 	}

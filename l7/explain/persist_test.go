@@ -220,7 +220,7 @@ func TestSessionClientPassesTheQueueInExplanations(t *testing.T) {
 	l7test.Queued(t, a, 1)
 	explains("with room", "forward", "the client's session names it", "the session names the backend")
 	if res := send("/", "me").Get(); res.StatusCode != 200 {
-		t.Errorf("the client got %d", res.StatusCode)
+		t.Errorf("the client got %d, want 200", res.StatusCode)
 	}
 	l7test.Queued(t, a, 1)
 	clients = append(clients, send("/stay", "me"))
@@ -235,13 +235,13 @@ func TestSessionClientPassesTheQueueInExplanations(t *testing.T) {
 	l7test.Queued(t, a, 4)
 	explains("both queues are full", "refuse", "no backend has room, and the queue is full: 2 wait", "backend 0 of the session cannot be used: it is at its limit")
 	if res := send("/", "me").Get(); res.StatusCode != 503 {
-		t.Errorf("beyond both queues: %d", res.StatusCode)
+		t.Errorf("beyond both queues: got %d, want 503", res.StatusCode)
 	}
 	stay <- true
 	stay <- true
 	for _, c := range clients {
 		if res := c.Get(); res.StatusCode != 200 {
-			t.Errorf("answered %d", res.StatusCode)
+			t.Errorf("answered %d, want 200", res.StatusCode)
 		}
 	}
 }

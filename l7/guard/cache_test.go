@@ -53,7 +53,7 @@ func TestOnlyTheRightPasswordOfAUserIsRight(t *testing.T) {
 		"user0:sesame": true, "user1:other": true, "user0:other": false, "user0:": false, "user2:sesame": false, ":sesame": false,
 	} {
 		if _, right := ask(g, u, credentials, 1); right != want {
-			t.Errorf("%s is right: %v", credentials, right)
+			t.Errorf("%s is right: got %v, want %v", credentials, right, want)
 		}
 	}
 	g.Look(u, []byte(basic("user0:sesame")), 1)
@@ -69,7 +69,7 @@ func TestVerifiedPasswordsAreCachedPerHash(t *testing.T) {
 		t.Fatalf("first: %v, right %v", v, right)
 	}
 	if v, _ := ask(g, users(before), "user0:one", int64(time.Hour)); v != guard.Right {
-		t.Errorf("within the hour: %v", v)
+		t.Errorf("within the hour: got %v, want %v", v, guard.Right)
 	}
 	_, secret := g.Look(users(before), []byte(basic("user0:one")), 2)
 	if _, d := guard.NewCache(checker(t)).Look(users(before), []byte(basic("user0:one")), 2); d == secret {
@@ -103,7 +103,7 @@ func TestUsersWithoutAUsableHashAreRefused(t *testing.T) {
 	t.Parallel()
 	g := guard.NewCache(checker(t))
 	if v := look(g, users("plain"), "user0:plain", 1); v != guard.Malformed {
-		t.Errorf("a text that is no hash: %v", v)
+		t.Errorf("a text that is no hash: got %v, want %v", v, guard.Malformed)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestAFullQueueDropsJobsOfTheSourceWithTheMost(t *testing.T) {
 		}
 	}
 	if got := q.sources(); got != "1234" {
-		t.Errorf("the order is %s", got)
+		t.Errorf("the order is %s, want %s", got, "1234")
 	}
 }
 

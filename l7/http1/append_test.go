@@ -221,7 +221,7 @@ func TestUpgradeOfAResponseNeeds101AndBothFields(t *testing.T) {
 		"HTTP/1.0 101 X\nUpgrade: websocket\nConnection: Upgrade\n\n": false,
 	} {
 		if r := mustParseResponse(t, lf(head)); r.Upgrade != want {
-			t.Errorf("%q: %v", head, r.Upgrade)
+			t.Errorf("%q: got %v, want %v", head, r.Upgrade, want)
 		}
 	}
 }

@@ -555,7 +555,7 @@ func TestRow7LimitsActBeforeTheBufferIsFull(t *testing.T) {
 	}
 	for err, status := range map[*http1.Error]int{http1.ErrTargetTooLong: 414, http1.ErrHeadTooLong: 431, http1.ErrTooManyFields: 431} {
 		if err.Status != status {
-			t.Errorf("%v: status %d", err, err.Status)
+			t.Errorf("%v: status %d, want %d", err, err.Status, status)
 		}
 	}
 }
@@ -567,7 +567,7 @@ func TestRow7TheLargestHeadsPass(t *testing.T) {
 	frame := "GET / HTTP/1.1\r\nHost: a\r\nA: \r\n\r\n"
 	exact := strings.Replace(frame, "A: ", "A: "+strings.Repeat("v", http1.MaxHead-len(frame)), 1)
 	if r := mustParse(t, exact+"body"); r.Len != http1.MaxHead {
-		t.Errorf("length %d", r.Len)
+		t.Errorf("length %d, want %d", r.Len, http1.MaxHead)
 	}
 	wantRefusal(t, strings.Replace(exact, "v", "vv", 1), http1.ErrHeadTooLong)
 }
@@ -674,7 +674,7 @@ func checkBodyless(t *testing.T, line, framing string, head, contradicts bool, w
 		t.Errorf("%s%s: body %v, %v", line, framing, kind, err)
 	}
 	if got := r.Contradicts(head); got != contradicts {
-		t.Errorf("%s%s: contradicts %v", line, framing, got)
+		t.Errorf("%s%s: contradicts %v, want %v", line, framing, got, contradicts)
 	}
 	status := strings.Replace(line, "1.0", "1.1", 1)
 	if got := string(http1.AppendResponse(nil, r, &http1.ResponseOptions{})); got != lf(status+want+"\n") {
@@ -701,7 +701,7 @@ func TestRow10ValuesCannotBreakOutOfTheirLine(t *testing.T) {
 		t.Fatal("a good value is refused")
 	}
 	if got := string(http1.AppendField(nil, "Location", v)); got != "Location: http://a/b\tc\xe9\r\n" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "Location: http://a/b\tc\xe9\r\n")
 	}
 }
 

@@ -138,7 +138,7 @@ func TestRow3BadChunksAreRefused(t *testing.T) {
 			}
 		}
 		if c.want.Status != 400 {
-			t.Errorf("%s: status %d", name, c.want.Status)
+			t.Errorf("%s: status %d, want 400", name, c.want.Status)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func TestRow3TrailersThatCarryFramingOrIdentityAreRefused(t *testing.T) {
 	} {
 		for _, keep := range []bool{false, true} {
 			if r := both(t, "0\r\nETag: a\r\n"+name+": 1\r\n\r\n", keep, false); r.err != http1.ErrTrailerField {
-				t.Errorf("%s: %v", name, r.err)
+				t.Errorf("%s: got %v, want %v", name, r.err, http1.ErrTrailerField)
 			}
 		}
 	}
@@ -162,11 +162,11 @@ func TestTrailersAreKeptWhenAsked(t *testing.T) {
 	const body = "5;x\r\nhello\r\n0\r\nX-Other: 1\r\nServer-Timing: a;dur=1\r\nX: 2\r\neTag:\"x\" \r\n\r\n"
 	want := result{"5\r\nhello\r\n0\r\nX-Other: 1\r\nServer-Timing: a;dur=1\r\nX: 2\r\neTag:\"x\" \r\n\r\n", len(body), true, nil}
 	if r := both(t, body+"next", true, false); r != want {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want %+v", r, want)
 	}
 	want.out = "5\r\nhello\r\n0\r\n\r\n"
 	if r := both(t, body+"next", false, false); r != want {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %+v, want %+v", r, want)
 	}
 	long := "0\r\nETag" + strings.Repeat("x", 100) + ": 1\r\n\r\n"
 	if r := both(t, long, true, false); r != (result{"0\r\n\r\n", len(long), true, nil}) {
@@ -230,7 +230,7 @@ func TestChunkBeyondTheLimitIsRefusedCompletely(t *testing.T) {
 	c.Reset(false)
 	c.Limit(1 << 62)
 	if r := feed(&c, "7ffffffffffffff\r\n", false, func() int { return 5 }); r.err != nil {
-		t.Errorf("a chunk of 1<<59 - 1 bytes is refused: %v", r.err)
+		t.Errorf("a chunk of 1<<59 - 1 bytes is refused: got %v, want nil", r.err)
 	}
 }
 

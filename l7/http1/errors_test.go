@@ -37,6 +37,6 @@ func TestErrorsHaveAStatusAndReason(t *testing.T) {
 		}
 	}
 	if got := http1.ErrHost.Error(); got != "http/1: malformed Host" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "http/1: malformed Host")
 	}
 }

@@ -28,7 +28,7 @@ func TestEveryByteOfHosts(t *testing.T) {
 			"a" + b:          has("-_.:"+digits+letters, c),
 		} {
 			if got := http1.ValidHost([]byte(host)); got != want {
-				t.Errorf("%q: %v", host, got)
+				t.Errorf("%q: got %v, want %v", host, got, want)
 			}
 		}
 	}

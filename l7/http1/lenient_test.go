@@ -41,7 +41,7 @@ func TestAFoldedFieldThatFramesDecides(t *testing.T) {
 	}
 	got := string(http1.AppendResponse(nil, r, &http1.ResponseOptions{}))
 	if got != "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" {
-		t.Errorf("written %q", got)
+		t.Errorf("written %q, want %q", got, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestRepeatedEqualLengthIsAccepted(t *testing.T) {
 	} {
 		r := mustParseResponse(t, "HTTP/1.1 200 OK\r\n"+fields+"\r\n\r\n")
 		if r.ContentLength != 5 {
-			t.Errorf("%q: length %d", fields, r.ContentLength)
+			t.Errorf("%q: length %d, want 5", fields, r.ContentLength)
 		}
 		if got := string(http1.AppendResponse(nil, r, &http1.ResponseOptions{})); strings.Count(got, "ontent-") != 1 || !strings.Contains(got, "Content-Length: 5\r\n") {
 			t.Errorf("%q is written %q", fields, got)
@@ -85,7 +85,7 @@ func TestForbiddenResponseTrailersAreOmitted(t *testing.T) {
 			c.Reset(true)
 			c.FromBackend(0)
 			if r := feed(&c, body, false, func() int { return step }); r != want {
-				t.Fatalf("%s, steps of %d: %+v", name, step, r)
+				t.Fatalf("%s, steps of %d: got %+v, want %+v", name, step, r, want)
 			}
 		}
 	}

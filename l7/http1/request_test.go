@@ -129,7 +129,7 @@ func TestKeepAliveFollowsVersionAndOptions(t *testing.T) {
 		"GET / HTTP/1.1\nHost: a\nConnection: \t keep-alive\t,\tX-A\nX-A: 1\n\n":         true,
 	} {
 		if r := mustParse(t, lf(head)); r.KeepAlive != want {
-			t.Errorf("%q: %v", head, r.KeepAlive)
+			t.Errorf("%q: got %v, want %v", head, r.KeepAlive, want)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestUpgradeNeedsBothFields(t *testing.T) {
 	} {
 		r := mustParse(t, lf("GET / HTTP/1.1\nHost: a\n"+fields+"\n\n"))
 		if r.Upgrade != want {
-			t.Errorf("%q: %v", fields, r.Upgrade)
+			t.Errorf("%q: got %v, want %v", fields, r.Upgrade, want)
 		}
 		if i := r.Find(http1.KnownUpgrade); i >= 0 && r.Fields[i].Dropped() == want {
 			t.Errorf("%q: the Upgrade field is forwarded: %v", fields, !want)
@@ -182,7 +182,7 @@ func TestExpectIsHonouredOnlyWithABodyOnHTTP11(t *testing.T) {
 	} {
 		r := mustParse(t, lf(head))
 		if r.Expect100 != want {
-			t.Errorf("%q: %v", head, r.Expect100)
+			t.Errorf("%q: got %v, want %v", head, r.Expect100, want)
 		}
 		for i := range r.NumFields {
 			if f := &r.Fields[i]; f.Known == http1.KnownExpect && f.Dropped() == want {
@@ -214,7 +214,7 @@ func TestTrailersNeedTEInConnection(t *testing.T) {
 		"TE:\nConnection: TE":           false,
 	} {
 		if r := mustParse(t, lf("GET / HTTP/1.1\nHost: a\n"+fields+"\n\n")); r.TETrailers != want {
-			t.Errorf("%q: %v", fields, r.TETrailers)
+			t.Errorf("%q: got %v, want %v", fields, r.TETrailers, want)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestBodyOfARequestIsFramedByItsFields(t *testing.T) {
 	}
 	r := mustParse(t, lf("POST / HTTP/1.1\nHost: a\nContent-Length: 999999999999999999\n\n"))
 	if r.ContentLength != 999999999999999999 {
-		t.Errorf("length %d", r.ContentLength)
+		t.Errorf("length %d, want 999999999999999999", r.ContentLength)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestVerbSetsFollowTheFamily(t *testing.T) {
 		for _, method := range all {
 			r := mustParse(t, method+" / HTTP/1.1\r\nHost: a\r\n\r\n")
 			if got, want := r.Verb.In(mask), set == farm.VerbsAny || slices.Contains(strings.Fields(words[set]), method); got != want {
-				t.Errorf("%s in %s: %v", method, set, got)
+				t.Errorf("%s in %s: got %v, want %v", method, set, got, want)
 			}
 			if r.Verb != http1.VerbOther && r.Verb.String() != method {
 				t.Errorf("%s is called %s", method, r.Verb)

@@ -91,7 +91,7 @@ func TestResponseKeepAliveFollowsVersionAndOptions(t *testing.T) {
 		"HTTP/1.0 200 OK\nKeep-Alive: timeout=5\nConnection: x\n\n": false,
 	} {
 		if r := mustParseResponse(t, lf(head)); r.KeepAlive != want {
-			t.Errorf("%q: %v", head, r.KeepAlive)
+			t.Errorf("%q: got %v, want %v", head, r.KeepAlive, want)
 		}
 	}
 }

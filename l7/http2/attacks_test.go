@@ -248,7 +248,7 @@ func TestSettingsAreAppliedOnce(t *testing.T) {
 	}
 	s.streams[1].Respond([]byte("HTTP/1.1 200 OK\r\n\r\n"), false)
 	if n := s.streams[1].Room(); n != 2729 {
-		t.Errorf("room for %d", n)
+		t.Errorf("room for %d, want 2729", n)
 	}
 }
 

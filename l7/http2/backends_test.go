@@ -198,7 +198,7 @@ func TestNetHTTPServerAnswers(t *testing.T) {
 				t.Errorf("%d bytes were echoed, %v", c.body.Len(), c.why)
 			}
 			if c := b.open(head("GET", "/trailers", "TE: trailers", "Connection: TE"), nil).wait(t); c.trailers != "grpc-status: 0\r\n" {
-				t.Errorf("trailers %q", c.trailers)
+				t.Errorf("trailers %q, want %q", c.trailers, "grpc-status: 0\r\n")
 			}
 			if c := b.open(head("GET", "/hints"), nil).wait(t); len(c.interim) != 1 || !strings.Contains(c.interim[0], "103 Early Hints\r\nlink: </a>\r\n") {
 				t.Errorf("interim %q", c.interim)
@@ -215,7 +215,7 @@ func TestNetHTTPServerAnswers(t *testing.T) {
 			c := b.open(head("PUT", "/headers", "X-A: 1", "X-Blank:2  ", "Cookie: a=b; c=d", "TE: trailers", "Connection: TE", "Upgrade: h2c"), nil).wait(t)
 			got := strings.ReplaceAll(c.body.String(), "\r", "")
 			if want := fmt.Sprintf("Cookie: a=b; c=d\nTe: trailers\nX-A: 1\nX-Blank: 2\nHost: backend.test:81\nTLS: %v\nMethod: PUT", name == "TLS"); got != want {
-				t.Errorf("%q", got)
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}

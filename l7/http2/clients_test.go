@@ -183,7 +183,7 @@ func program(t *testing.T, name string, args ...string) string {
 func TestCurlIsServed(t *testing.T) {
 	addr := listen(t, nil)
 	if out := program(t, "curl", "-sS", "--http2-prior-knowledge", "-d", "abc", "-w", "|%{http_version}", "http://"+addr+"/echo"); out != "abc|2" {
-		t.Errorf("%q", out)
+		t.Errorf("got %q, want %q", out, "abc|2")
 	}
 	out := program(t, "curl", "-sS", "--http2-prior-knowledge", "-i", "-b", "a=1; b=2", "http://"+addr+"/trailers")
 	if !strings.Contains(out, "HTTP/2 200") || !strings.Contains(out, "x-sum: 42") {

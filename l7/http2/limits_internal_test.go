@@ -10,11 +10,11 @@ func TestLimitsAreAsDocumented(t *testing.T) {
 		Resets: Rate{Burst: 128, PerSecond: 20}, Noise: Rate{Burst: 2048, PerSecond: 200},
 	}
 	if got := ServerLimits(); got != want {
-		t.Errorf("towards clients %+v", got)
+		t.Errorf("towards clients %+v, want %+v", got, want)
 	}
 	want.ConnWindow, want.MaxConnWindow = 33554432, 33554432
 	if got := ClientLimits(); got != want {
-		t.Errorf("towards backends %+v", got)
+		t.Errorf("towards backends %+v, want %+v", got, want)
 	}
 }
 

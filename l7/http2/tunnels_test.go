@@ -99,7 +99,7 @@ func TestHeadsOfAnyLengthArriveWhole(t *testing.T) {
 	s.conn.Written()
 	s.request(head("GET", "/", "X-Long: "+strings.Repeat("v", 2*frame)), true)
 	if frames := strings.Join(s.out(), ", "); frames != "HEADERS 1 true, CONTINUATION 1 0, CONTINUATION 1 4" {
-		t.Errorf("the frames are %s", frames)
+		t.Errorf("the frames are %s, want %s", frames, "HEADERS 1 true, CONTINUATION 1 0, CONTINUATION 1 4")
 	}
 }
 
@@ -110,7 +110,7 @@ func TestCodesAndErrorsHaveTexts(t *testing.T) {
 		}
 	}
 	if got := http2.ErrPreface.Error(); got != "http/2: no HTTP/2 preface" {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "http/2: no HTTP/2 preface")
 	}
 	seen := map[string]bool{}
 	for i, err := range http2.Errors() {

@@ -85,7 +85,7 @@ func TestRejectionIsCountedOnceInItsCounter(t *testing.T) {
 			want.BadRequests = 1
 		}
 		if got != want {
-			t.Errorf("%s is counted as %+v", name, got)
+			t.Errorf("%s is counted as %+v, want %+v", name, got, want)
 		}
 	}
 }

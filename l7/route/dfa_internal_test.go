@@ -78,7 +78,7 @@ func TestDFAsOfATableAreBounded(t *testing.T) {
 			want = n - 1
 		}
 		if got := table.Match([]byte("shop"+service+".example.org"), []byte("/service"+service+"/items"), nil); got != want {
-			t.Errorf("%s: %d", service, got)
+			t.Errorf("%s: got %d, want %d", service, got, want)
 		}
 	}
 }

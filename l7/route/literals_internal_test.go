@@ -179,7 +179,7 @@ func TestOneOfManyPatternsIsACandidate(t *testing.T) {
 		}
 	}
 	if got := table.groups[217].sifted; got != nil {
-		t.Errorf("the only URL pattern of a host waits for a literal: %v", got)
+		t.Errorf("the only URL pattern of a host waits for a literal: got %v, want nil", got)
 	}
 	rules := Services(300)
 	for i := range rules {

@@ -88,7 +88,7 @@ func TestFurtherConditionsAreCheckedInOrder(t *testing.T) {
 		}
 	}
 	if got := table.Match([]byte("h"), []byte("/b"), mask(3)); got != 2 {
-		t.Errorf("a rule whose URL does not match was selected: %d", got)
+		t.Errorf("a rule whose URL does not match was selected: got %d, want 2", got)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestFirstOfManyRegexesWins(t *testing.T) {
 			for i := range n {
 				host, target := fmt.Sprintf("shop%03d.example.net:80", i), fmt.Sprintf("/item%03d/v1/x", i)
 				if got := table.Match([]byte(host), []byte(target), nil); got != i {
-					t.Errorf("%d %s: %s%s: rule %d", n, name, host, target, got)
+					t.Errorf("%d %s: %s%s: rule %d, want %d", n, name, host, target, got, i)
 				}
 			}
 			if got := table.Match([]byte("shop1500.example.com"), []byte("/item1500"), nil); got != -1 {
@@ -180,7 +180,7 @@ func TestExplainNamesThePartThatDidNotMatch(t *testing.T) {
 	want := "rule 0: neither host nor URL match|rule 1: the URL does not match|rule 2: the host does not match|" +
 		"rule 3: what it asks for besides host and URL does not hold|rule 4 matches"
 	if s := strings.Join(got, "|"); s != want {
-		t.Errorf("got %s", s)
+		t.Errorf("got %s, want %s", s, want)
 	}
 }
 

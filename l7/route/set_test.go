@@ -25,7 +25,7 @@ func TestSetFindsTheFirstPatternInOrder(t *testing.T) {
 		}
 	}
 	if got := s.Pattern(2); got != "secret" {
-		t.Errorf("pattern 2 is %q", got)
+		t.Errorf("pattern 2 is %q, want %q", got, "secret")
 	}
 	anchored, err := route.CompileSet([]string{`^server:`, `^(via|x-.*):`}, true)
 	if err != nil {

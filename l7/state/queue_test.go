@@ -41,7 +41,7 @@ func TestQueueCallsInOrder(t *testing.T) {
 	l.join(10, false, "a", "b", "c")
 	l.join(10, true, "0")
 	if got := l.rest(); got != "0abc" {
-		t.Errorf("called in the order %s", got)
+		t.Errorf("called in the order %s, want %s", got, "0abc")
 	}
 }
 
@@ -57,7 +57,7 @@ func TestQueueLengthIsBounded(t *testing.T) {
 		t.Error("a slot that came free cannot be had")
 	}
 	if got := l.rest(); got != "abf" {
-		t.Errorf("called were %s", got)
+		t.Errorf("called were %s, want %s", got, "abf")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestRejoiningWaiterIsFirst(t *testing.T) {
 		t.Errorf("%d wait", l.Len())
 	}
 	if got := l.rest(); got != "aabc" {
-		t.Errorf("called were %s", got)
+		t.Errorf("called were %s, want %s", got, "aabc")
 	}
 }
 

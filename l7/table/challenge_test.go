@@ -59,7 +59,7 @@ func TestAFarmWithoutServicesAnswersAChallenge(t *testing.T) {
 	challenge(a, farm.Challenge{Token: token, Answer: proof})
 	c := l7test.Dial(t, addr)
 	if res := c.Send(l7test.Get(farm.ChallengePath + token)).Get(); res.Text != proof {
-		t.Errorf("got %d %q", res.StatusCode, res.Text)
+		t.Errorf("got %d %q, want %q", res.StatusCode, res.Text, proof)
 	}
 	if res := c.Send(l7test.Get("/")).Get(); res.StatusCode != 503 {
 		t.Errorf("got %d %q, want 503", res.StatusCode, res.Text)

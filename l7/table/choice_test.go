@@ -160,16 +160,16 @@ func TestChoiceSurvivesATableSwap(t *testing.T) {
 	old := p.service()
 	p.become(ask("GET", "/", "Cookie: ZENSESSIONID="+table.CookieValue(1, 2)))
 	if p.choice.Cookie != 2 {
-		t.Fatalf("the cookie names %d", p.choice.Cookie)
+		t.Fatalf("the cookie names %d, want 2", p.choice.Cookie)
 	}
 	p.edit(func(h *farm.HTTP) { slices.Reverse(h.Services[0].Backends) })
 	if p.choice.MoveTo(p.service(), old); p.choice.Cookie != 1 {
-		t.Errorf("the backend at 1 is looked for at %d", p.choice.Cookie)
+		t.Errorf("the backend at 1 is looked for at %d, want 1", p.choice.Cookie)
 	}
 	old = p.service()
 	p.edit(func(h *farm.HTTP) { h.Services[0].Backends = h.Services[0].Backends[1:] })
 	if p.choice.MoveTo(p.service(), old); p.choice.Cookie != 0 {
-		t.Errorf("a backend that is gone is looked for at %d", p.choice.Cookie)
+		t.Errorf("a backend that is gone is looked for at %d, want 0", p.choice.Cookie)
 	}
 	for what, c := range map[string]struct {
 		edit func(s *farm.Service)
@@ -222,7 +222,7 @@ func TestWaitingNeedsAFullBackend(t *testing.T) {
 	may := func(what string, want bool) {
 		t.Helper()
 		if got := p.choice.MayWait(p.service()); got != want {
-			t.Errorf("%s: may wait %t", what, got)
+			t.Errorf("%s: may wait %t, want %t", what, got, want)
 		}
 	}
 	p.become(ask("GET", "/"))

@@ -62,7 +62,7 @@ func TestFarmSettingsAreCompiled(t *testing.T) {
 	p.table.Bind(second, 1)
 	for n, want := range map[int]*table.Farm{0: nil, 1: nil, 2: p.farm, 3: nil} {
 		if got := p.table.On(&ports.Port{Number: n}); got != want {
-			t.Errorf("behind port %d is %v", n, got)
+			t.Errorf("behind port %d is %v, want %v", n, got, want)
 		}
 	}
 	// Farms that do not compile are omitted, like those that are stopped or belong to
@@ -450,7 +450,7 @@ func TestRecordedFieldsMatchTheLog(t *testing.T) {
 		none.Begin()
 		nothing.Begin()
 		if p.farm.Recording.Fields(&none, p.query.Req); !reflect.DeepEqual(none, nothing) {
-			t.Errorf("%s: an empty request is recorded as %+v", what, none)
+			t.Errorf("%s: an empty request is recorded as %+v, want %+v", what, none, nothing)
 		}
 	}
 	// The id of a request is a trusted peer's, if it is one.
@@ -491,7 +491,7 @@ func TestReferencesAreCutAndCompared(t *testing.T) {
 		{"http", ":80", ":80", false}, {"http", "[::1]", "[::1]:80", true}, {"http", "a@", "a`", false}, {"http", "a[", "a{", false}, {"http", "z", "Z", true}, {"http", "a", "A", true}, {"http", "0", "P", false},
 	} {
 		if got := table.Names([]byte(c.scheme), []byte(c.authority), c.place); got != c.want {
-			t.Errorf("%+v: %t", c, got)
+			t.Errorf("%+v: got %t, want %t", c, got, c.want)
 		}
 	}
 }

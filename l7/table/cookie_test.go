@@ -136,7 +136,7 @@ func TestCookieOfAnUnusableBackend(t *testing.T) {
 	}
 	mode(farm.MaintenanceOff)
 	if got, _ := visit(t, addr, "LB="+set.Value); got != who {
-		t.Errorf("after maintenance: served by %s", got)
+		t.Errorf("after maintenance: served by %s, want %s", got, who)
 	}
 	backends[who].Close()
 	got, again := visit(t, addr, "LB="+set.Value)

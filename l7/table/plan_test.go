@@ -68,10 +68,10 @@ func TestLimitsHoldToTheByte(t *testing.T) {
 		p := newPlanner(t, func(h *farm.HTTP) { h.Continue = mode }, web())
 		p.become(ask("POST", "/", "Content-Length: 1", "Expect: 100-continue"))
 		if got := p.query.Invites(); got != want {
-			t.Errorf("mode %q: invited %t", mode, got)
+			t.Errorf("mode %q: invited %t, want %t", mode, got, want)
 		}
 		if got := !bytes.Contains(new(table.Outgoing).Append(nil, &p.query), []byte("Expect")); got != want {
-			t.Errorf("mode %q: the expectation is gone: %t", mode, got)
+			t.Errorf("mode %q: the expectation is gone: got %t, want %t", mode, got, want)
 		}
 		if p.become(ask("POST", "/", "Content-Length: 1")); p.query.Invites() {
 			t.Errorf("mode %q: 100 Continue without Expect", mode)
@@ -111,7 +111,7 @@ func TestRateLimitsApplyPerKey(t *testing.T) {
 		p.explanations = false
 		send(c.other, "web <- ")
 		if p.plan.Wait != 0 {
-			t.Errorf("%q: an admitted request waits %d", key, p.plan.Wait)
+			t.Errorf("%q: an admitted request waits %d, want 0", key, p.plan.Wait)
 		}
 		p.now += int64(31 * time.Second)
 		send(first, "web <- ")
@@ -231,7 +231,7 @@ func TestRedirectTargetsAreExpanded(t *testing.T) {
 	} {
 		p := newPlanner(t, nil, farm.Service{ID: 1, Name: "web", URL: c.url, Redirect: c.text, RedirectType: c.kind, RedirectCode: c.code})
 		if got := p.become(ask("GET", c.target)); got != c.want {
-			t.Errorf("%+v: %s", c, got)
+			t.Errorf("%+v: got %s, want %s", c, got, c.want)
 		}
 		if p.service().Redirect.STS != nil {
 			t.Error("plain HTTP tells of Strict-Transport-Security")
@@ -284,7 +284,7 @@ func TestServicesAuthenticateClients(t *testing.T) {
 			p.explanations = explained
 			p.want(what, ask("GET", "/", c.lines...), c.want...)
 			if p.plan.Unchecked != c.unchecked {
-				t.Errorf("%s: left to be checked: %t", what, p.plan.Unchecked)
+				t.Errorf("%s: left to be checked: got %t, want %t", what, p.plan.Unchecked, c.unchecked)
 			}
 			if !strings.Contains(string(p.plan.Lines), c.challenge) || (len(p.plan.Lines) == 0) != (p.plan.Refused == nil) {
 				t.Errorf("%s: the answer has %q, want %q", what, p.plan.Lines, c.challenge)

@@ -32,7 +32,7 @@ func TestTrustedPeersAreBelieved(t *testing.T) {
 			}
 		}
 		if got := b.Field("X_Real_IP"); got != "" {
-			t.Errorf("trusting %q: a variant was forwarded: %q", networks, got)
+			t.Errorf("trusting %q: a variant was forwarded: got %q, want \"\"", networks, got)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestServicesSeeFieldsOfTrustedPeers(t *testing.T) {
 			}
 		}, first, second)
 		if got := l7test.Dial(t, addr).Send(l7test.Request("X-Forwarded-Proto: https")).Get().Text; got != want {
-			t.Errorf("trusted %v: served by %s", trusted, got)
+			t.Errorf("trusted %v: served by %s, want %s", trusted, got, want)
 		}
 	}
 }

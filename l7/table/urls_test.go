@@ -38,7 +38,7 @@ func TestPathsAreRewrittenInTheirCanonicalForm(t *testing.T) {
 	for _, path := range []string{"/up/x", "/lines/x", "/q"} {
 		c := l7test.Dial(t, c.RemoteAddr().String())
 		if res := c.Send(l7test.Get(path)).Get(); res.StatusCode != 400 {
-			t.Errorf("%s is answered %d", path, res.StatusCode)
+			t.Errorf("%s is answered %d, want 400", path, res.StatusCode)
 		}
 	}
 	if b.Received() != before {
@@ -183,7 +183,7 @@ func TestRedirectIgnoresCaseWhereTheRuleDoes(t *testing.T) {
 	s.IgnoreCase = false
 	a.Serve(nil, s)
 	if res := c.Send(l7test.Get("/shop/tea")).Get(); res.StatusCode != 503 {
-		t.Errorf("with regard to case: %d", res.StatusCode)
+		t.Errorf("with regard to case: got %d, want 503", res.StatusCode)
 	}
 	a.Serve(func(h *farm.HTTP) { h.IgnoreCase = true }, s)
 	if res := c.Send(l7test.Get("/SHOP/TEA")).Get(); res.Header.Get("Location") != "https://a.test/TEA/SHOP/TEA" {

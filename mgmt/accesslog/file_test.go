@@ -201,7 +201,7 @@ func TestUnrotatableFileKeepsGrowing(t *testing.T) {
 		t.Errorf("%d lines, want 23", strings.Count(got, "\n"))
 	}
 	if got := content(t, dir, "shop.log.2"); got != older {
-		t.Errorf("an older file was pushed out: %q", got)
+		t.Errorf("an older file was pushed out: got %q, want %q", got, older)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, Folder, "shop.log.3")); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestFullDiskLeavesCompleteLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := content(t, dir, "shop.log"); got != "first\nlast\n" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file holds %q, want %q", got, "first\nlast\n")
 	}
 }
 

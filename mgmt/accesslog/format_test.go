@@ -55,7 +55,7 @@ func TestChosenFieldsComeInTheirOrderAndAloneWhenTheyHaveAValue(t *testing.T) {
 		t.Errorf("got %swant %s", got, want)
 	}
 	if got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogRejection}}, nil); got != "{}\n" {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want %s", got, "{}\n")
 	}
 }
 
@@ -117,10 +117,10 @@ func TestKeysOfServicesAreMasked(t *testing.T) {
 	b := newBook(cfg, nil, newClock(), func(*farm.Farm) *sink { return nil })
 	for name, want := range map[string]bool{"x-one": true, "X-ONE": true, "x-two": false, "other": true} {
 		if got := b.farms[1].format.redact.has([]byte(name)); got != want {
-			t.Errorf("%s is masked: %v", name, got)
+			t.Errorf("%s is masked: got %v, want %v", name, got, want)
 		}
 		if got := watchFormat(cfg, newClock()).redact.has([]byte(name)); got != want {
-			t.Errorf("%s is masked for watchers: %v", name, got)
+			t.Errorf("%s is masked for watchers: got %v, want %v", name, got, want)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 		t.Errorf("%q", l)
 	}
 	if got := content(t, a.dir, "store.log.1"); got != "older\n" {
-		t.Errorf("the older file holds %q", got)
+		t.Errorf("the older file holds %q, want %q", got, "older\n")
 	}
 	if _, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log")); !os.IsNotExist(err) {
 		t.Errorf("the old name: %v", err)

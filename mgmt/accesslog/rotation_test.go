@@ -213,7 +213,7 @@ func TestNamesAreMaskedByTheirParts(t *testing.T) {
 		"a%20b": false, "a[token]": true, "token[a]": true, "a[b][token]": true, "a[b]": false, "[": false, "a[": false, "[token": true, "a[tokens]": false, "%74oken": true, "toke%6e": true, "tok%65n[": true, "p%61ss": true, "%zzpass": false,
 	} {
 		if got := r.hides([]byte(name)); got != want {
-			t.Errorf("%q is masked: %v", name, got)
+			t.Errorf("%q is masked: got %v, want %v", name, got, want)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestOrderErrorsAreExplained(t *testing.T) {
 		}
 	}
 	if got := outOfTime(time.Minute).Error(); got != "out of time: 1m0s" {
-		t.Errorf("the cause reads %q", got)
+		t.Errorf("the cause reads %q, want %q", got, "out of time: 1m0s")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestForeignTextIsShortAndPrintable(t *testing.T) {
 		strings.Repeat("x", 399) + "üü": strings.Repeat("x", 399) + "…",
 	} {
 		if got := show(text); got != want {
-			t.Errorf("%q: got %q", text, got)
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func TestWildcardFarmCoversItsAddresses(t *testing.T) {
 		cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, VIP: netip.MustParseAddr(vip), VPort: 80, Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}}}
 		for i, at := range []string{"192.0.2.1", "2001:db8::1"} {
 			if got := listening(cfg, netip.AddrPortFrom(netip.MustParseAddr(at), 80)) != nil; got != want[i] {
-				t.Errorf("a farm at %s listens at %s: %t", vip, at, got)
+				t.Errorf("a farm at %s listens at %s: got %t, want %t", vip, at, got, want[i])
 			}
 			if listening(cfg, netip.AddrPortFrom(netip.MustParseAddr(at), 81)) != nil {
 				t.Errorf("a farm at %s listens at another port", vip)

@@ -37,7 +37,7 @@ func TestOrderIsValidatedByAFarmAndStored(t *testing.T) {
 	}
 	h.restored()
 	if code, _ := h.get(farm.ChallengePath + "x"); code != 503 {
-		t.Errorf("after the order the farm answers %d", code)
+		t.Errorf("after the order the farm answers %d, want 503", code)
 	}
 	if strings.Contains(h.log.String(), "PRIVATE KEY") {
 		t.Error("the log has a private key")

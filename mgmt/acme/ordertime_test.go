@@ -15,7 +15,7 @@ func (k kept) SetSetting(name, value string) error { k[name] = value; return nil
 func TestTheTimeOfAnOrderIsKeptWithinBounds(t *testing.T) {
 	k := kept{}
 	if got := acme.LoadOrderTime(k); got != acme.OrderTime {
-		t.Errorf("unset it is %s", got)
+		t.Errorf("unset it is %s, want %s", got, acme.OrderTime)
 	}
 	for limit, ok := range map[time.Duration]bool{
 		acme.LeastOrderTime: true, acme.MostOrderTime: true, acme.LeastOrderTime - time.Second: false, acme.MostOrderTime + time.Second: false, time.Minute + time.Millisecond: false,
@@ -31,7 +31,7 @@ func TestTheTimeOfAnOrderIsKeptWithinBounds(t *testing.T) {
 		}
 	}
 	if got := acme.LoadOrderTime(kept{"le_renewal_timeout": "1"}); got != acme.OrderTime {
-		t.Errorf("out of bounds it is %s", got)
+		t.Errorf("out of bounds it is %s, want %s", got, acme.OrderTime)
 	}
 }
 

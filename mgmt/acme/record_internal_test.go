@@ -53,7 +53,7 @@ func TestRecordsFollowTheirCertificates(t *testing.T) {
 		return out
 	}
 	if got := written(); !reflect.DeepEqual(got, want) {
-		t.Errorf("written down are %+v", got)
+		t.Errorf("written down are %+v, want %+v", got, want)
 	}
 	f.full = errors.New("the disk is full")
 	if err := m.keep("a.pem", func(r *record) { r.Leaves = nil }); !errors.Is(err, f.full) || len(m.List()) != 2 {

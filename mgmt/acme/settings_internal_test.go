@@ -53,7 +53,7 @@ func TestSettingsHaveBounds(t *testing.T) {
 		t.Error(err)
 	}
 	if got := m.Settings(); !reflect.DeepEqual(got, settings) {
-		t.Errorf("kept are %+v", got)
+		t.Errorf("kept are %+v, want %+v", got, settings)
 	}
 	if at := [2]string{settings.directory(false), settings.directory(true)}; at != [2]string{"https://a.test/", "https://b.test/"} {
 		t.Errorf("directories %v", at)

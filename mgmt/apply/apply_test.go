@@ -360,7 +360,7 @@ func TestRollbackRestoresContentAndIDs(t *testing.T) {
 		t.Errorf("%+v\n%s", r.Revision, text(t, r.Config))
 	}
 	if r.Config.Farms[0].ID != first.Config.Farms[0].ID {
-		t.Errorf("the farm got another ID: %d", r.Config.Farms[0].ID)
+		t.Errorf("the farm got another ID: got %d, want %d", r.Config.Farms[0].ID, first.Config.Farms[0].ID)
 	}
 	if r, err = h.Rollback(context.Background(), root, "", 0, 0); err != nil || len(r.Config.Farms) != 0 {
 		t.Errorf("rollback to the beginning: %v %+v", err, r.Config)

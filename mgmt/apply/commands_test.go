@@ -89,7 +89,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 	}
 	// A copy has the token, too, and a rollback restores the token of its revision.
 	if r = h.must(check("copy", now)); r.Config.Checks[1].Command != now {
-		t.Errorf("the copy is %s", r.Config.Checks[1].Command)
+		t.Errorf("the copy is %s, want %s", r.Config.Checks[1].Command, now)
 	}
 	if r, err := h.Rollback(t.Context(), root, "", 0, 1); err != nil || r.Config.Checks[0].Command != kept {
 		t.Errorf("rollback: %v", err)

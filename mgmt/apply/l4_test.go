@@ -132,7 +132,7 @@ func TestRefusedL4FarmChangesNothing(t *testing.T) {
 			t.Errorf("%s: it was accepted", name)
 		}
 		if after := h.moment(); after != before {
-			t.Errorf("%s: something changed: %+v", name, after)
+			t.Errorf("%s: something changed: got %+v, want %+v", name, after, before)
 		}
 	}
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, errors.New("netd says no") })
@@ -145,7 +145,7 @@ func TestRefusedL4FarmChangesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if after := h.moment(); after != before {
-		t.Errorf("something changed: %+v", after)
+		t.Errorf("something changed: got %+v, want %+v", after, before)
 	}
 }
 

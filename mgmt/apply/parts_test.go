@@ -112,7 +112,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 			t.Errorf("%+v", group(cfg).Backends())
 		}
 		if _, rev := h.Current(); rev.Number != 1 {
-			t.Errorf("revision %d", rev.Number)
+			t.Errorf("revision %d, want 1", rev.Number)
 		}
 		busy.Store(one)
 		time.Sleep(time.Minute)
@@ -176,7 +176,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	// A new backend comes before the parts, and their IDs stay.
 	cfg = h.must(func(c *farm.Config) error {
 		if at := group(c).Add(farm.Backend{Host: "10.0.0.7", Port: 80}); at != 2 {
-			t.Errorf("added at %d", at)
+			t.Errorf("added at %d, want 2", at)
 		}
 		return nil
 	}).Config

@@ -89,7 +89,7 @@ func TestARenewalIsPublishedThenKept(t *testing.T) {
 		t.Errorf("published with %q, then %q was kept", seen, s.kept)
 	}
 	if after := h.moment(); after != before {
-		t.Errorf("a revision was written: %+v", after)
+		t.Errorf("a revision was written: got %+v, want %+v", after, before)
 	}
 	published := h.pub.Published()
 	if err := h.Renew(t.Context(), s.renewal("unused")); err != nil || s.kept != "unused" || h.pub.Published() != published {

@@ -71,7 +71,7 @@ func TestSerialsNeverDecrease(t *testing.T) {
 	}
 	cfg, _ := other.Current()
 	if got := zone(cfg).Serial; got != 2026112713 {
-		t.Errorf("on another node: serial %d", got)
+		t.Errorf("on another node: serial %d, want 2026112713", got)
 	}
 	now = now.AddDate(10, 0, 0)
 	h.must(add(plain))
@@ -110,7 +110,7 @@ func TestTheSerialOfADeletedZoneIsStoredWithTheRevision(t *testing.T) {
 	})
 	cfg, _ := h.Current()
 	if got := zone(cfg).Serial; got != 2026112710 {
-		t.Errorf("created again with serial %d", got)
+		t.Errorf("created again with serial %d, want 2026112710", got)
 	}
 }
 
@@ -176,6 +176,6 @@ func TestRevertKeepsTheZoneSerial(t *testing.T) {
 	h.must(add(plain))
 	cfg, _ := h.Current()
 	if got := zone(cfg).Serial; got != 2026112710 {
-		t.Errorf("created again with serial %d", got)
+		t.Errorf("created again with serial %d, want 2026112710", got)
 	}
 }

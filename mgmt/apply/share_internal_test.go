@@ -28,7 +28,7 @@ func TestOnlyFinalFarmsAreShared(t *testing.T) {
 		next := old.Clone()
 		share(old, next)
 		if shared := next.Farms[0] == old.Farms[0]; shared != c.shared {
-			t.Errorf("it lacks %s: shared %t", name, shared)
+			t.Errorf("it lacks %s: shared %t, want %t", name, shared, c.shared)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
 	r, err := h.ChangeFarm(t.Context(), root, "test", 0, "two", func(cfg *farm.Config) error {
 		for i, want := range []bool{true, false, false, true, false} {
 			if shared := cfg.Farms[i] == before.Farms[i]; shared != want {
-				t.Errorf("farm %s is shared: %t", cfg.Farms[i].Name, shared)
+				t.Errorf("farm %s is shared: got %t, want %t", cfg.Farms[i].Name, shared, want)
 			}
 		}
 		cfg.Farms[1].HTTP.ConnectTimeout = 7

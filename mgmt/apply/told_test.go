@@ -31,6 +31,6 @@ func TestAppliedChangesAreReported(t *testing.T) {
 	h.pub.Answer(nil)
 	h.must(add(shop("b", 8090)))
 	if want := []string{"0 farms, then 1, by root in 1", "1 farms, then 2, by root in 2"}; !slices.Equal(heard, want) {
-		t.Errorf("got %q", heard)
+		t.Errorf("got %q, want %q", heard, want)
 	}
 }

@@ -50,7 +50,7 @@ func TestSignedZoneGetsASealedKey(t *testing.T) {
 	}
 	h.must(func(c *farm.Config) error { zone(c).TTL = 60; return nil })
 	if again := h.keys(); !slices.Equal(again, keys) {
-		t.Errorf("after another change the keys are %+v", again)
+		t.Errorf("after another change the keys are %+v, want %+v", again, keys)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestCallsAreKeptInOrder(t *testing.T) {
 		want   []uint64
 	}{{2, 0, []uint64{3, 2}}, {10, 3, []uint64{2, 1}}, {1, 2, []uint64{1}}, {10, 1, nil}, {0, 0, nil}} {
 		if got := numbers(t, l, c.limit, c.before); !slices.Equal(got, c.want) {
-			t.Errorf("%d before %d: %v", c.limit, c.before, got)
+			t.Errorf("%d before %d: got %v, want %v", c.limit, c.before, got, c.want)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(dir, FileName)); err != nil || info.Mode() != 0o600 {
@@ -101,7 +101,7 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if got := strings.ReplaceAll(strings.Join(files, " "), dir+"/", ""); got != "audit.log audit.log.1 audit.log.2" {
-		t.Errorf("the files are %s", got)
+		t.Errorf("the files are %s, want %s", got, "audit.log audit.log.1 audit.log.2")
 	}
 	var all bytes.Buffer
 	if err := l.Export(&all); err != nil || bytes.Count(all.Bytes(), []byte("\n")) != len(got) || !strings.HasPrefix(all.String(), fmt.Sprintf(`{"number":%d,`, got[len(got)-1])) {

@@ -316,7 +316,7 @@ func TestTakenKeyCountsAsAGuess(t *testing.T) {
 		}
 		for at, r := range map[string]*http.Request{"here": request(), "elsewhere": from(1, request())} {
 			if got := choose(g, r, c.user, free); got != c.locked {
-				t.Errorf("%s, %s: locked %t", c.name, at, got)
+				t.Errorf("%s, %s: locked %t, want %t", c.name, at, got, c.locked)
 			}
 		}
 		if got := choose(g, request(), "eve", free); got != (c.user == "ann") {

@@ -30,7 +30,7 @@ func TestSessionTimeIsStored(t *testing.T) {
 	for _, damaged := range []string{"x", "", "0", "99999"} {
 		s["session_timeout"] = damaged
 		if life := auth.LoadSessionTime(s); life != auth.SessionTime {
-			t.Errorf("%q is %v", damaged, life)
+			t.Errorf("%q is %v, want %v", damaged, life, auth.SessionTime)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestSourcesAreNetworks(t *testing.T) {
 		if l = NewLedger(newAt().now); true {
 			l.loggedIn("ann", netip.MustParseAddr(c.first))
 			if _, known := l.places[account{nameOf("ann"), block(netip.MustParseAddr(c.second))}]; known != c.same {
-				t.Errorf("%s and %s: one place: %t", c.first, c.second, known)
+				t.Errorf("%s and %s: one place: got %t, want %t", c.first, c.second, known, c.same)
 			}
 		}
 	}

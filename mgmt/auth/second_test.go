@@ -148,7 +148,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		{Number: 2, User: "ann", Source: "198.51.100.3", Began: start.Add(time.Minute), Used: start.Add(time.Minute)},
 	}
 	if got := g.Sessions(); !slices.Equal(got, want) {
-		t.Errorf("got %+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for token, number := range map[string]uint64{first: 1, second: 2, "none": 0} {
 		if got := g.SessionOf(with(token)); got != number {

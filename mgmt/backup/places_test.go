@@ -56,13 +56,13 @@ func TestTheGeoIPDatabaseIsInBackups(t *testing.T) {
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: "none"})
 	h.must(err)
 	if got := h.kind(); got != "One" {
-		t.Errorf("a backup without one leaves %q", got)
+		t.Errorf("a backup without one leaves %q, want %q", got, "One")
 	}
 	h.must(h.places.Remove())
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: "open"})
 	h.must(err)
 	if got := h.kind(); got != "One" {
-		t.Errorf("where there is none, restored is %q", got)
+		t.Errorf("where there is none, restored is %q, want %q", got, "One")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAFactoryResetRemovesTheGeoIPDatabase(t *testing.T) {
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before})
 	h.must(err)
 	if got := h.kind(); got != "Two" {
-		t.Errorf("after the rollback: %q", got)
+		t.Errorf("after the rollback: got %q, want %q", got, "Two")
 	}
 }
 

@@ -130,7 +130,7 @@ func TestAnEncryptedBackupIsRestoredOnAnotherNode(t *testing.T) {
 		t.Errorf("a secret: %q, %v", plain, err)
 	}
 	if got := other.state().setting("api_names"); got != "" {
-		t.Errorf("it has the other appliance's names: %q", got)
+		t.Errorf("it has the other appliance's names: got %q, want \"\"", got)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: "a", Root: true})
 	h.must(err)
 	if got := h.state().document("backup.pending-hooks"); got != "" {
-		t.Errorf("noted: %s", got)
+		t.Errorf("noted: got %s, want \"\"", got)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestPrivateAddresses(t *testing.T) {
 		"8.8.8.8": false, "203.0.113.9": false, "2001:db8::1": false, "64:ff9b::808:808": false, "::ffff:8.8.8.8": false, "172.32.0.1": false,
 	} {
 		if got := publicResponder(netip.MustParseAddr(text)) != nil; got != want {
-			t.Errorf("to connect to %s is refused: %v", text, got)
+			t.Errorf("to connect to %s is refused: got %v, want %v", text, got, want)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestResponderURLsAreValidated(t *testing.T) {
 		"http://[": false, "http://x/" + strings.Repeat("a", 1024-9): true, "http://x/" + strings.Repeat("a", 1024-8): false,
 	} {
 		if got := checkURL(text) == nil; got != want {
-			t.Errorf("%s: %v", text, got)
+			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
 }

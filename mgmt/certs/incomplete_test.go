@@ -54,7 +54,7 @@ func TestAMissingIntermediateIsReported(t *testing.T) {
 	// A list uploaded later shows that the issuer is a root.
 	far := h.root.Issue("shop.example", func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://ca.example/root.crt"} })
 	if v := h.upload("direct", far.CertPEM()+far.KeyPEM(), certs.Create); v.MissingIssuer != "root" {
-		t.Errorf("%q", v.MissingIssuer)
+		t.Errorf("got %q, want %q", v.MissingIssuer, "root")
 	}
 	if _, _, err := h.UploadAuthority(t.Context(), by, "root", []byte(h.root.CertPEM()), certs.Create); err != nil {
 		t.Fatal(err)

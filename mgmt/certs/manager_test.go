@@ -63,10 +63,10 @@ func TestModesOfAnUpload(t *testing.T) {
 		t.Errorf("create of an existing certificate: %v", err)
 	}
 	if v, _ := h.Get("x.pem"); v.CN != "one.example" {
-		t.Errorf("it became %s", v.CN)
+		t.Errorf("it became %s, want %s", v.CN, "one.example")
 	}
 	if v := h.upload("x", two, certs.Replace); v.CN != "two.example" {
-		t.Errorf("it is %s", v.CN)
+		t.Errorf("it is %s, want %s", v.CN, "two.example")
 	}
 	h.upload("x", one, certs.Put)
 	if _, _, err := h.Upload(t.Context(), by, "../x", []byte(one), certs.Put); err == nil {
@@ -82,7 +82,7 @@ func TestModesOfAnUpload(t *testing.T) {
 		}
 	}
 	if v, _ := h.Get("x.pem"); v.CN != "one.example" {
-		t.Errorf("it became %s", v.CN)
+		t.Errorf("it became %s, want %s", v.CN, "one.example")
 	}
 	if _, _, err := h.UploadOver(t.Context(), by, "x", []byte(two), certs.Replace, strings.ToLower(seen.Fingerprint)); err != nil {
 		t.Error(err)
@@ -169,7 +169,7 @@ func TestACSRIsCompletedByItsCertificate(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	if got := strings.Join(v.Names, " "); got != "new.example www.new.example 192.0.2.7 2001:db8::1" {
-		t.Errorf("names %s", got)
+		t.Errorf("names %s, want %s", got, "new.example www.new.example 192.0.2.7 2001:db8::1")
 	}
 	if !strings.Contains(h.log.String(), `msg="CSR created" name=new.csr by=root source=cli subject=new.example`) {
 		t.Errorf("log:\n%s", h.log)

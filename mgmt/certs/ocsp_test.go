@@ -250,7 +250,7 @@ func TestFirstTwoRespondersAreTried(t *testing.T) {
 		s.must(s.https(name[:5], uint16(len(name)), farm.TLS{Certificates: []string{name}}))
 		s.Look(t.Context())
 		if got := len(s.inForce(name).Staple) > 0; got != c.want {
-			t.Errorf("%s: stapled %v", name, got)
+			t.Errorf("%s: stapled %v, want %v", name, got, c.want)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func TestARevokedCertificateIsCalledInvalid(t *testing.T) {
 	}
 	for _, v := range s.List() {
 		if v.Status != certs.StatusInvalid {
-			t.Errorf("the list has %s", v.Status)
+			t.Errorf("the list has %s, want %s", v.Status, certs.StatusInvalid)
 		}
 	}
 	if !strings.Contains(s.log.String(), `level=ERROR msg="no OCSP response`) {

@@ -120,12 +120,12 @@ func TestReplacedCertificatesCanBeRestored(t *testing.T) {
 		swap()
 		swap()
 		if got := names(); got != "new.pem list" {
-			t.Errorf("after the exchange: %q", got)
+			t.Errorf("after the exchange: got %q, want %q", got, "new.pem list")
 		}
 		undo()
 		undo()
 		if got := names(); got != "late.pem old.pem" {
-			t.Errorf("afterwards: %q", got)
+			t.Errorf("afterwards: got %q, want %q", got, "late.pem old.pem")
 		}
 	}
 }

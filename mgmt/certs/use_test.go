@@ -26,12 +26,12 @@ func TestEveryUserOfACertificateIsNamed(t *testing.T) {
 	cfg.System.API.Certificate, cfg.System.Syslog.CA = "b.pem", "logs"
 	for name, want := range map[string]string{"a.pem": "farm shop", "b.pem": "farm shop, service s1 of farm shop, system http", "c.pem": "service s3 of farm shop", "clients": "", "": ""} {
 		if got := strings.Join(certs.CertificateUsers(cfg, name), ", "); got != want {
-			t.Errorf("the certificate %q is used by %s", name, got)
+			t.Errorf("the certificate %q is used by %s, want %s", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{"clients": "farm shop", "logs": "system syslog", "one": "service s1 of farm shop, service s3 of farm shop", "a.pem": "", "": ""} {
 		if got := strings.Join(certs.AuthorityUsers(cfg, name), ", "); got != want {
-			t.Errorf("the authority list %q is used by %s", name, got)
+			t.Errorf("the authority list %q is used by %s, want %s", name, got, want)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func TestErrorsThatBeginAreAStep(t *testing.T) {
 func TestTheMedianIsTheMiddle(t *testing.T) {
 	for want, of := range map[float64][]float64{3: {9, 3, 1}, 2: {3, 1}, 5: {5}} {
 		if got := changepoint.Median(of); got != want {
-			t.Errorf("median of %v: %v", of, got)
+			t.Errorf("median of %v: got %v, want %v", of, got, want)
 		}
 	}
 	if !math.IsNaN(changepoint.Median(nil)) {

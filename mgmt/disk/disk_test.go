@@ -36,7 +36,7 @@ func TestTheDiskOfAPathIsTheNearestMountAboveIt(t *testing.T) {
 		}
 	}
 	if got := find("", "/x").String(); got != "the disk" {
-		t.Errorf("without a table: %s", got)
+		t.Errorf("without a table: got %s, want %s", got, "the disk")
 	}
 }
 

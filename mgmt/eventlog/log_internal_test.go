@@ -40,7 +40,7 @@ func TestEventsOutliveTheLogInTheirOrder(t *testing.T) {
 	again := open(dir, said)
 	again.Add(Event{Kind: Engine, Text: "third"})
 	if got := fmt.Sprint(texts(t, again)); got != "[is down second third]" {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %s", got, "[is down second third]")
 	}
 	list, _ := again.Read(startTime().Add(time.Minute))
 	if len(list) != 1 || list[0].Text != "second" {
@@ -109,7 +109,7 @@ func TestTruncatedLineIsSkipped(t *testing.T) {
 	l.Add(Event{Kind: Health, Text: "next"})
 	l.Close()
 	if got := fmt.Sprint(texts(t, l)); got != "[whole next]" {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want %s", got, "[whole next]")
 	}
 }
 

@@ -133,7 +133,7 @@ func TestStatisticsShowUncheckedBackendsAsUp(t *testing.T) {
 		t.Errorf("undefined shows as %q, want up", got)
 	}
 	if got := farmstate.InStatistics(farm.StatusMaintenance); got != farm.StatusMaintenance {
-		t.Errorf("maintenance shows as %q", got)
+		t.Errorf("maintenance shows as %q, want %q", got, farm.StatusMaintenance)
 	}
 }
 

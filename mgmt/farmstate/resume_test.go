@@ -25,7 +25,7 @@ func TestTheHealthOfABackendWithPartsIsAwaited(t *testing.T) {
 		awaits := farmstate.Awaits(func(id uint32) bool { return id > 1 })
 		g := f.Groups()[0]
 		if got := awaits.Of(g, 0, health); got != c.want {
-			t.Errorf("%v and %v: %t", c.second, c.third, got)
+			t.Errorf("%v and %v: got %t, want %t", c.second, c.third, got, c.want)
 		}
 		if awaits.OfFarm(&f, health) != (c.second == undefined || c.third == undefined) {
 			t.Errorf("farm with %v and %v", c.second, c.third)

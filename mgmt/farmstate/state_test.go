@@ -67,7 +67,7 @@ func TestMaintenanceKeepsTheActualState(t *testing.T) {
 		f.HTTP.Services[0].Backends[0].Maintenance = farm.Maintenance(c.maintenance)
 		health := func(uint32) farm.Status { return farm.Status(c.known) }
 		if got := farmstate.OfBackend(f.Groups()[0], 0, health, c.ejected); got != c.want {
-			t.Errorf("%+v: %v", c, got)
+			t.Errorf("%+v: got %v, want %v", c, got, c.want)
 		}
 	}
 }

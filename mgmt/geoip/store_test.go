@@ -68,7 +68,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 		t.Errorf("at first %v, %v", s.Table(), err)
 	}
 	if got := find(engineTable(t, s), "1.0.0.1"); got != "" {
-		t.Errorf("at first it is %q", got)
+		t.Errorf("at first it is %q, want \"\"", got)
 	}
 	none := s.Key()
 	now := time.Date(2026, 11, 28, 1, 2, 3, 0, time.UTC)

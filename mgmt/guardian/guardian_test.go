@@ -553,7 +553,7 @@ func TestLocalErrorsChangeNoVerdict(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if why := h.Why(1); why != "" {
-			t.Errorf("after another check: it %s", why)
+			t.Errorf("after another check: it %s, want \"\"", why)
 		}
 		if f, _ := h.Look(1); h.state(1) != health.Up || h.state(2) != health.Up || f.Unable() != "" {
 			t.Errorf("after another check: %v %v %+v", h.state(1), h.state(2), f)

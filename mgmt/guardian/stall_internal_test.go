@@ -31,7 +31,7 @@ func TestStallsAreRecorded(t *testing.T) {
 		want     bool
 	}{{0, 90, false}, {0, 200, true}, {200, 3000, true}, {3000, 3140, true}, {3110, 3160, false}, {3160, 3600, true}} {
 		if got := s.within(at(c.from), at(c.to)); got != c.want {
-			t.Errorf("from %d to %d: %t", c.from, c.to, got)
+			t.Errorf("from %d to %d: got %t, want %t", c.from, c.to, got, c.want)
 		}
 	}
 	if s = (stalls{}); s.within(at(0), at(100)) {

@@ -85,7 +85,7 @@ func TestPageHasAStrictContentSecurityPolicy(t *testing.T) {
 		}
 		seen[m[1]] = true
 		if opener := w.Header().Get("Cross-Origin-Opener-Policy"); opener != "same-origin" {
-			t.Errorf("pages that open this one: %q", opener)
+			t.Errorf("pages that open this one: got %q, want %q", opener, "same-origin")
 		}
 		for _, want := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
 			if !strings.Contains(policy, want) {
@@ -130,7 +130,7 @@ func TestOnlyReadingBelowTheBaseIsForTheGUI(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if got := gui.Serves(httptest.NewRequest(method, path, nil)); got != want {
-			t.Errorf("%s: %t", request, got)
+			t.Errorf("%s: got %t, want %t", request, got, want)
 		}
 	}
 }

@@ -138,7 +138,7 @@ func TestOpenTunnelsExcludeTheSample(t *testing.T) {
 func TestGaugeMayExceedLoadByNoise(t *testing.T) {
 	for underWay, want := range map[float64]bool{0: true, 16: true, 52: true, 53: false, 1000: false} {
 		if got := explained(16, underWay); got != want {
-			t.Errorf("%g under way are explained by 16: %v", underWay, got)
+			t.Errorf("%g under way are explained by 16: got %v, want %v", underWay, got, want)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestArgumentsReachNoShell(t *testing.T) {
 	said, err := p.Run(t.Context(), hook.Call{Args: []string{"$(id); `id`"}, Env: []string{"SLUICE_X=$(id)"}, Limit: enough})
 	must(t, err)
 	if said != "$(id); `id`|$(id)|/|" {
-		t.Errorf("it printed %q", said)
+		t.Errorf("it printed %q, want %q", said, "$(id); `id`|$(id)|/|")
 	}
 	p = program(t, "ls -l /proc/$$/fd; cat")
 	mine, err := os.Create(filepath.Join(p.Folder, "mine"))
@@ -118,7 +118,7 @@ func TestRow29AProgramThatHangsEndsWithItsChildren(t *testing.T) {
 	said, err := p.Run(t.Context(), hook.Call{Limit: time.Second})
 	wants(t, err, "it was ended, being not done within 1s")
 	if said != "begun" {
-		t.Errorf("it printed %q", said)
+		t.Errorf("it printed %q, want %q", said, "begun")
 	}
 	p.allGone(t, 2)
 }
@@ -168,7 +168,7 @@ func TestRow29OutputIsDrainedAndTruncated(t *testing.T) {
 	}
 	said, _ = program(t, `printf 'a\033[31m\377b\n'`).Run(t.Context(), hook.Call{Limit: enough})
 	if said != "a·[31m·b" {
-		t.Errorf("escapes: %q", said)
+		t.Errorf("escapes: got %q, want %q", said, "a·[31m·b")
 	}
 }
 
@@ -234,7 +234,7 @@ func asOther(t *testing.T, p tested) {
 	}
 	must(t, os.Chmod(path, 0o755))
 	if said := look(); said != "" {
-		t.Errorf("of root's: %q", said)
+		t.Errorf("of root's: got %q, want \"\"", said)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestLoginsOfConnectionsAreReportedWhereHTTP2IsSpoken(t *testing.T) {
 		e := cleanEvidence()
 		e.Logins = func(id uint32) uint64 {
 			if id != 10 {
-				t.Errorf("%s: query for backend %d", name, id)
+				t.Errorf("%s: query for backend %d, want 10", name, id)
 			}
 			return c.asked
 		}

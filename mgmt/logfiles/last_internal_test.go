@@ -102,6 +102,6 @@ func TestReadingLeavesNoFileOpen(t *testing.T) {
 
 func TestTenThousandLinesCanBeRequested(t *testing.T) {
 	if got := fmt.Sprint(MaxLines, maxLine, block, maxLast); got != "10000 65536 65536 16777216" {
-		t.Errorf("the bounds are %s", got)
+		t.Errorf("the bounds are %s, want %s", got, "10000 65536 65536 16777216")
 	}
 }

@@ -344,11 +344,11 @@ func TestScrapesAtOnceAreBounded(t *testing.T) {
 		close(release)
 		for range 4 {
 			if code := <-codes; code != 200 {
-				t.Errorf("one of four: %d", code)
+				t.Errorf("one of four: got %d, want 200", code)
 			}
 		}
 		if w := ask(); w.Code != 200 {
-			t.Errorf("afterwards: %d", w.Code)
+			t.Errorf("afterwards: got %d, want 200", w.Code)
 		}
 	})
 }

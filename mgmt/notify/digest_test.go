@@ -128,7 +128,7 @@ func TestARackThatFailsBitByBitIsTwoMessages(t *testing.T) {
 	}
 	for i, p := range r.got(t, 4) {
 		if p.Summary != want[i] {
-			t.Errorf("message %d: %s", i, p.Summary)
+			t.Errorf("message %d: got %s, want %s", i, p.Summary, want[i])
 		}
 	}
 	if r.tried() != 4 {

@@ -302,7 +302,7 @@ func TestAFullMailboxDoesNotDelayTheLastMail(t *testing.T) {
 				t.Errorf("%d retries: the end waits for the full mailbox", retries)
 			}
 			if got := h.accepted(); got != "one to a@b, last to a@b" {
-				t.Errorf("%d retries, restart %t: %s", retries, restart, got)
+				t.Errorf("%d retries, restart %t: got %s, want %s", retries, restart, got, "one to a@b, last to a@b")
 			}
 		}
 	}
@@ -333,11 +333,11 @@ func TestEachRecipientHasItsOwnPauses(t *testing.T) {
 	h.after <- time.Time{}
 	h.paused(t, 7)
 	if got := h.accepted(); got != "one to a@b, two to a@b" {
-		t.Errorf("accepted: %s", got)
+		t.Errorf("accepted: got %s, want %s", got, "one to a@b, two to a@b")
 	}
 	h.mu.Lock()
 	if got := strings.Join(tried, ", "); got != "two to a@b, two to a@b" {
-		t.Errorf("tried: %s", got)
+		t.Errorf("tried: got %s, want %s", got, "two to a@b, two to a@b")
 	}
 	if fmt.Sprint(h.pauses) != "[30s 1m0s 2m0s 2m0s 30s 1m0s 2m0s]" {
 		t.Errorf("pauses %v", h.pauses)
@@ -345,7 +345,7 @@ func TestEachRecipientHasItsOwnPauses(t *testing.T) {
 	h.mu.Unlock()
 	h.after <- time.Time{}
 	if got := mailLines(h.took(t)); got != "one to a@b, two to a@b, one to c@d, two to c@d" {
-		t.Errorf("in the end: %s", got)
+		t.Errorf("in the end: got %s, want %s", got, "one to a@b, two to a@b, one to c@d, two to c@d")
 	}
 }
 
@@ -476,7 +476,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	}
 	h.Close()
 	if text := kept(); text != "[]" {
-		t.Errorf("still kept: %s", text)
+		t.Errorf("still kept: got %s, want %s", text, "[]")
 	}
 	before.Close()
 }
@@ -569,7 +569,7 @@ func TestCertificatesAreMailedOncePerThreshold(t *testing.T) {
 	}
 	list = nil
 	if look(time.Hour); h.papers.docs[toldName] != "{}" {
-		t.Errorf("remembered: %s", h.papers.docs[toldName])
+		t.Errorf("remembered: got %s, want %s", h.papers.docs[toldName], "{}")
 	}
 }
 

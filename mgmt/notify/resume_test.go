@@ -53,7 +53,7 @@ func TestUnknownEarlierHealthWaitsForAResult(t *testing.T) {
 	h.Resume(farmstate.Earlier{1: farm.StatusUndefined, 2: farm.StatusUndefined})
 	l.awaited = map[uint32]bool{1: true}
 	if got := h.looks(t, l); got != "" {
-		t.Errorf("at first: %s", got)
+		t.Errorf("at first: got %s, want \"\"", got)
 	}
 	l.awaited[1] = false
 	l.is(farm.StatusDown, 1, 2)

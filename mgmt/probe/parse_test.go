@@ -144,14 +144,14 @@ func TestTokensExpandToTheTarget(t *testing.T) {
 		}
 	}
 	if got := probe.Address("HOST", 0, six); got != "[2001:db8::1]:443" {
-		t.Errorf("address: %s", got)
+		t.Errorf("address: got %s, want %s", got, "[2001:db8::1]:443")
 	}
 	if got := probe.Address("db.example", 5432, four); got != "db.example:5432" {
-		t.Errorf("address: %s", got)
+		t.Errorf("address: got %s, want %s", got, "db.example:5432")
 	}
 	for host, want := range map[probe.Host]string{"": "shop.example", "HOST": "shop.example", "other.example": "other.example"} {
 		if got := probe.ServerName(host, four); got != want {
-			t.Errorf("server name of %q: %s", host, got)
+			t.Errorf("server name of %q: got %s, want %s", host, got, want)
 		}
 	}
 	linked := probe.Target{Addr: netip.MustParseAddr("fe80::1%eth0"), Port: 80}
@@ -229,7 +229,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		``:                                        ``,
 	} {
 		if got := probe.Masked(command); got != want {
-			t.Errorf("%s is shown as %s", command, got)
+			t.Errorf("%s is shown as %s, want %s", command, got, want)
 		}
 	}
 }

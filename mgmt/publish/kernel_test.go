@@ -213,7 +213,7 @@ func TestARejectionOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list := k.lives(); list[len(list)-1].Farms[0].Name != "old" {
-		t.Errorf("the kernel has %s", list[len(list)-1].Farms[0].Name)
+		t.Errorf("the kernel has %s, want %s", list[len(list)-1].Farms[0].Name, "old")
 	}
 }
 

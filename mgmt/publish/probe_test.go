@@ -35,13 +35,13 @@ func TestProbeCoversNewAddresses(t *testing.T) {
 	b.netd.away = true
 	b.netd.mu.Unlock()
 	if problem, _ := b.Probe(t.Context(), f); problem != "" {
-		t.Errorf("without netd: %q", problem)
+		t.Errorf("without netd: got %q, want \"\"", problem)
 	}
 	if keys := b.netd.keys(); len(keys) != 0 {
 		t.Errorf("opened %v", keys)
 	}
 	stopped := farm.Farm{}
 	if problem, _ := b.Probe(t.Context(), &stopped); problem != "" {
-		t.Errorf("a farm that listens nowhere: %q", problem)
+		t.Errorf("a farm that listens nowhere: got %q, want \"\"", problem)
 	}
 }

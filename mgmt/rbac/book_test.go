@@ -227,7 +227,7 @@ func TestUsersShowNoPasswordHash(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	for _, u := range b.Users() {
 		if u.Password != "" {
-			t.Errorf("%s shows the hash %s", u.Name, u.Password)
+			t.Errorf("%s shows the hash %s, want \"\"", u.Name, u.Password)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 	for _, u := range b.Users() {
 		users = append(users, u.Name)
 		if u.Group != "z" {
-			t.Errorf("%s is in the group %q", u.Name, u.Group)
+			t.Errorf("%s is in the group %q, want %q", u.Name, u.Group, "z")
 		}
 	}
 	for _, g := range b.Groups() {

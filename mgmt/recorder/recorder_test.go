@@ -117,7 +117,7 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 		t.Errorf("%s: %s", series, got)
 	}
 	if got := h.last(t, recorder.Farm(3), "backend 7 requests", "backend 7 errors", "backend 7 established"); got != "50 15 4" {
-		t.Errorf("backend: %s", got)
+		t.Errorf("backend: got %s, want %s", got, "50 15 4")
 	}
 	if l, known := h.Latency(3); !known || l.P50 < 0.0007 || l.P50 > 0.0008 || l.P99 < 0.001 || l.P99 > 0.0011 {
 		t.Errorf("latency: %+v %t", l, known)
@@ -127,19 +127,19 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 		t.Errorf("latency of a round without traffic: %+v", l)
 	}
 	if got := h.last(t, recorder.Farm(3), "connections", "established", "p50", "p99", "backend 7 requests"); got != "0 12 - - 0" {
-		t.Errorf("a round without traffic: %s", got)
+		t.Errorf("a round without traffic: got %s, want %s", got, "0 12 - - 0")
 	}
 	h.farms[3], h.times[3], h.backends[7] = stats.Farm{Requests: 5}, stats.Times{}, stats.Backend{}
 	h.round()
 	if got := h.last(t, recorder.Farm(3), "requests", "established", "p99", "backend 7 requests"); got != "- 0 - -" {
-		t.Errorf("counters that restarted: %s", got)
+		t.Errorf("counters that restarted: got %s, want %s", got, "- 0 - -")
 	}
 	h.cfg = &farm.Config{Farms: []farm.Farm{httpFarm(), {ID: 4, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}}}
 	h.cfg.Farms[1].HTTP.Services = []farm.Service{{Name: "all", Backends: []farm.Backend{{ID: 12}}}}
 	h.farms[4], h.backends[12] = stats.Farm{Requests: 5000, Established: 2}, stats.Backend{Requests: 5000, Timeouts: 70}
 	h.round()
 	if got := h.last(t, recorder.Farm(4), "requests", "established", "backend 12 requests", "backend 12 errors"); got != "0 2 0 0" {
-		t.Errorf("a farm that is new: %s", got)
+		t.Errorf("a farm that is new: got %s, want %s", got, "0 2 0 0")
 	}
 }
 
@@ -158,16 +158,16 @@ func TestKernelFarmsAreRecordedWhileKnown(t *testing.T) {
 	count(50)
 	h.round()
 	if got := h.last(t, recorder.Farm(5), names(recorder.OfFarm(&f))...); got != "10 50 2 100 1e+03 0" {
-		t.Errorf("%v: %s", names(recorder.OfFarm(&f)), got)
+		t.Errorf("%v: got %s, want %s", names(recorder.OfFarm(&f)), got, "10 50 2 100 1e+03 0")
 	}
 	if got := h.last(t, recorder.Farm(5), "backend 8 requests", "backend 8 errors", "backend 8 established"); got != "10 0 1" {
-		t.Errorf("backend: %s", got)
+		t.Errorf("backend: got %s, want %s", got, "10 0 1")
 	}
 	h.known = false
 	count(60)
 	h.round()
 	if got := h.last(t, recorder.Farm(5), "connections", "established"); got != "- -" {
-		t.Errorf("without netd: %s", got)
+		t.Errorf("without netd: got %s, want %s", got, "- -")
 	}
 }
 
@@ -232,7 +232,7 @@ func TestErrorsOfForwardedFarmsCountUnservedClients(t *testing.T) {
 	h.farms[5] = stats.Farm{NoBackend: 5, BackendErrors: 10, Dropped: 20}
 	h.round()
 	if got := h.last(t, recorder.Farm(5), "errors"); got != "7" {
-		t.Errorf("errors: %s", got)
+		t.Errorf("errors: got %s, want %s", got, "7")
 	}
 }
 
@@ -243,7 +243,7 @@ func TestQueriesOfFarmsOfTheDNSAreTheirRequests(t *testing.T) {
 	h.farms[5] = stats.Farm{Queries: 50, ServFails: 10, NXDomains: 5}
 	h.round()
 	if got := h.last(t, recorder.Farm(5), "requests") + " " + h.last(t, recorder.Farm(5), "errors") + " " + h.last(t, recorder.Farm(5), recorder.OfBackend(8, "requests")); got != "10 2 0" {
-		t.Errorf("requests, errors, requests of the backend: %s", got)
+		t.Errorf("requests, errors, requests of the backend: got %s, want %s", got, "10 2 0")
 	}
 }
 
@@ -263,23 +263,23 @@ func TestTheMachineIsRecorded(t *testing.T) {
 	}
 	h.round()
 	if got := h.last(t, recorder.System, names(recorder.OfSystem)...); got != "60 20 10 20 10 2.5 7.5 0.5 1 2 400 200 300 10 -" {
-		t.Errorf("%v: %s", names(recorder.OfSystem), got)
+		t.Errorf("%v: got %s, want %s", names(recorder.OfSystem), got, "60 20 10 20 10 2.5 7.5 0.5 1 2 400 200 300 10 -")
 	}
 	if got := h.last(t, recorder.Interface("eth0"), "in", "out") + ", " + h.last(t, recorder.Interface("eth1"), "in"); got != "100 200, "+timeseries.ErrNone.Error() {
 		t.Errorf("interfaces: %s", got)
 	}
 	if got := h.last(t, recorder.Disk("/"), "used", "total") + ", " + h.last(t, recorder.Disk("/var/log"), "used", "total"); got != "1e+03 4e+03, 8 16" {
-		t.Errorf("disks: %s", got)
+		t.Errorf("disks: got %s, want %s", got, "1e+03 4e+03, 8 16")
 	}
 	h.usage.Connections = 42
 	h.round()
 	if got := h.last(t, recorder.System, "connections", "cpu"); got != "42 0" {
-		t.Errorf("connections: %s", got)
+		t.Errorf("connections: got %s, want %s", got, "42 0")
 	}
 	h.usage.Connections = 0
 	h.round()
 	if got := h.last(t, recorder.System, "connections"); got != "0" {
-		t.Errorf("no connections: %s", got)
+		t.Errorf("no connections: got %s, want %s", got, "0")
 	}
 }
 
@@ -323,7 +323,7 @@ func TestFilesOfRemovedObjectsAreDeleted(t *testing.T) {
 		}
 	}
 	if got := strings.Join(left, " "); got != "farm-3 system interface-a%2Fb disk-%2Fvar" {
-		t.Errorf("left: %s", got)
+		t.Errorf("left: got %s, want %s", got, "farm-3 system interface-a%2Fb disk-%2Fvar")
 	}
 }
 
@@ -393,7 +393,7 @@ func TestTheFileOfAFarmIsSmall(t *testing.T) {
 		t.Errorf("%s and %s", farm, backend)
 	}
 	if got := h.last(t, recorder.Farm(3), recorder.OfBackend(farm.MaxBackendID, "established")); got != "0" {
-		t.Errorf("a backend with the longest number: %s", got)
+		t.Errorf("a backend with the longest number: got %s, want %s", got, "0")
 	}
 }
 
@@ -412,12 +412,12 @@ func TestClockMovingBackYieldsNoRates(t *testing.T) {
 	h.farms[3] = stats.Farm{Requests: 150}
 	h.round()
 	if got := h.last(t, recorder.Farm(3), "requests"); got != "10" {
-		t.Errorf("the next: %s", got)
+		t.Errorf("the next: got %s, want %s", got, "10")
 	}
 	h.now = h.now.Add(-4500 * time.Millisecond) // half a second after the last
 	h.farms[3] = stats.Farm{Requests: 250}
 	h.round()
 	if got := h.last(t, recorder.Farm(3), "requests"); got != "200" {
-		t.Errorf("half a second later: %s", got)
+		t.Errorf("half a second later: got %s, want %s", got, "200")
 	}
 }

@@ -59,7 +59,7 @@ func TestLimitsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := resolve.LoadLimits(kept); got != set {
-		t.Errorf("they are %+v", got)
+		t.Errorf("they are %+v, want %+v", got, set)
 	}
 	for name := range kept {
 		kept[name] = `{"MinTTL":2000000000,"MaxTTL":60000000000}`
@@ -72,7 +72,7 @@ func TestLimitsAreKept(t *testing.T) {
 			kept[name] = damaged
 		}
 		if got := resolve.LoadLimits(kept); got != resolve.DefaultLimits {
-			t.Errorf("%s: they are %+v", damaged, got)
+			t.Errorf("%s: they are %+v, want %+v", damaged, got, resolve.DefaultLimits)
 		}
 	}
 	if err := resolve.SaveLimits(settings(nil), set); !errors.Is(err, errFull) {

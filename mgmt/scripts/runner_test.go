@@ -27,12 +27,12 @@ func TestScriptGetsTheEventsOfItsName(t *testing.T) {
 	h.done()
 	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log"} {
 		if got := h.wrote("ran." + name); got != "farm-start farm-start 2026-01-02T03:04:05Z $(id) x\n" {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want %q", name, got, "farm-start farm-start 2026-01-02T03:04:05Z $(id) x\n")
 		}
 	}
 	for _, name := range []string{"on-farm-stop", "on-farm", "dns.sh", "on-farm-startx"} {
 		if got := h.wrote("ran." + name); got != "" {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: got %q, want \"\"", name, got)
 		}
 	}
 	if v := h.view("on-farm"); !strings.Contains(v.Problem, `"farm" is no event`) || !strings.Contains(v.Problem, "backend-down") {
@@ -75,7 +75,7 @@ func TestScriptGetsEventsOneByOne(t *testing.T) {
 	}
 	h.done()
 	if got := h.wrote("order"); got != want {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if v := h.view("on-any"); v.Calls != len(kinds) || len(v.Runs) != 5 || v.Runs[0].Event != kinds[len(kinds)-1] || v.Runs[4].Event != kinds[len(kinds)-5] {
 		t.Errorf("remembered: %+v", v)

@@ -55,7 +55,7 @@ func TestCertificatesAndAuthoritiesAreReadBackByName(t *testing.T) {
 	}
 	got, _ = s.Certificates()
 	if want := []store.Certificate{put[1], certificate("shop.pem", 5)}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if authorities, err := s.Authorities(); err != nil || len(authorities) != 0 {
 		t.Errorf("%v %+v", err, authorities)
@@ -86,7 +86,7 @@ func TestLayout2GetsRoomForCertificates(t *testing.T) {
 		t.Fatalf("current is %+v, %d keys", rev, len(s.Keys()))
 	}
 	if colour, _ := s.Setting("colour"); colour != "blue" {
-		t.Errorf("the setting is %q", colour)
+		t.Errorf("the setting is %q, want %q", colour, "blue")
 	}
 	if err := s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}); err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func TestPartsFollowEveryChange(t *testing.T) {
 			t.Fatalf("revision %d is another one: %v", len(all)-1, err)
 		}
 		if wrong := partsLeft(t, s); wrong != nil {
-			t.Fatalf("revision %d: %v", len(all)-1, wrong)
+			t.Fatalf("revision %d: got %v, want nil", len(all)-1, wrong)
 		}
 	}
 	for n := 1; n <= keyframeEvery+60; n++ {

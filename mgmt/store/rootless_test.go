@@ -92,7 +92,7 @@ func TestLaterOfTwoEqualRevisionNumbersWins(t *testing.T) {
 		dir := place(t, content)
 		s := open(t, dir)
 		if rev := commit(t, s, n); rev.Number != 41 {
-			t.Fatalf("it is revision %d", rev.Number)
+			t.Fatalf("it is revision %d, want 41", rev.Number)
 		}
 		s.Close()
 		changed, err := os.ReadFile(filepath.Join(dir, store.FileName))

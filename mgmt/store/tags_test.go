@@ -151,7 +151,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 		t.Errorf("%t %v %+v", found, err, got)
 	}
 	if _, rev := s.Current(); rev.Number != 1 {
-		t.Errorf("the revision is %d", rev.Number)
+		t.Errorf("the revision is %d, want 1", rev.Number)
 	}
 	if err := with(2, map[string]any{"a": nil}); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestPausesGrowToTheirBound(t *testing.T) {
 		now = c.Next()
 	}
 	if pause != longestPause {
-		t.Errorf("the last pause is %v", pause)
+		t.Errorf("the last pause is %v, want %v", pause, longestPause)
 	}
 }
 

@@ -214,7 +214,7 @@ func TestCloseSendsQueuedMessages(t *testing.T) {
 	s.Close()
 	s.Close()
 	if got := texts(t, ln, 1000); got[999] != "message 999" {
-		t.Errorf("the last is %q", got[999])
+		t.Errorf("the last is %q, want %q", got[999], "message 999")
 	}
 }
 

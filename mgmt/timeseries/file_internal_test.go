@@ -91,7 +91,7 @@ func TestImpossibleHeaderIsDamaged(t *testing.T) {
 
 func TestTheLargestOfSmallValuesIsOneOfThem(t *testing.T) {
 	if got := decode(consolidate(Max, []uint16{encode(0.25), unknown, encode(0.125)})); got != 0.25 {
-		t.Errorf("it is %v", got)
+		t.Errorf("it is %v, want 0.25", got)
 	}
 }
 

@@ -285,7 +285,7 @@ func TestMissingRowsAreUnknown(t *testing.T) {
 	p := read(t, db, noon, noon, noon, "a")
 	write(db, noon.Add(5*time.Second), 1, func(int) float64 { return 2 }, "a")
 	if got := formatPoints(p.Values[0]) + ", " + formatPoints(read(t, db, noon, noon.Add(5*time.Second), noon, "a").Values[0]); got != "-, - 2" {
-		t.Errorf("read %s", got)
+		t.Errorf("read %s, want %s", got, "-, - 2")
 	}
 }
 
@@ -348,7 +348,7 @@ func TestClockJumpKeepsOtherValues(t *testing.T) {
 	write(db, noon.Add(15*time.Second), 3, one, "a")
 	p := read(t, db, noon, noon.Add(25*time.Second), noon.Add(25*time.Second), "a")
 	if got := formatPoints(p.Values[0]); got != "- - 1 1 1 1" { // a later day has overwritten the first two
-		t.Errorf("read %s", got)
+		t.Errorf("read %s, want %s", got, "- - 1 1 1 1")
 	}
 	if p := read(t, db, noon.Add(time.Hour), noon, noon, "a"); len(p.Values[0]) != 1 {
 		t.Errorf("an end before its beginning: %d values", len(p.Values[0]))

@@ -26,7 +26,7 @@ func TestACodeHoldsForItsStepAndTheNextToIt(t *testing.T) {
 	const code, at = "050471", 1111111111 / 30 * 30 // the first second of its step
 	for offset, want := range map[int64]bool{-31: false, -30: true, 0: true, 29: true, 59: true, 60: false} {
 		if _, right := totp.Step(rfc, code, time.Unix(at+offset, 0), 0); right != want {
-			t.Errorf("%d s after its step began: %t", offset, right)
+			t.Errorf("%d s after its step began: got %t, want %t", offset, right, want)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestCodeIsAcceptedOnce(t *testing.T) {
 	}
 	for last, want := range map[int64]bool{step - 1: true, step: false, step + 1: false} {
 		if _, right := totp.Step(rfc, "050471", now, last); right != want {
-			t.Errorf("after one of step %d: %t", last, right)
+			t.Errorf("after one of step %d: got %t, want %t", last, right, want)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestRecoveryCodesAreFoundHoweverTheyAreTyped(t *testing.T) {
 		}
 		for _, typed := range []string{code, strings.ToUpper(code), strings.ReplaceAll(code, "-", ""), " " + strings.ReplaceAll(code, "-", " ")} {
 			if at := totp.FindRecovery(hashes, typed); at != i {
-				t.Errorf("%q is code %d", typed, at)
+				t.Errorf("%q is code %d, want %d", typed, at, i)
 			}
 		}
 		if strings.Contains(string(hashes[i]), code[:4]) {

@@ -173,7 +173,7 @@ func TestFailingChangeIsReverted(t *testing.T) {
 	h.answer("a", 0, 1, time.Millisecond)
 	h.pass(2 * time.Second)
 	if next := h.look(); next != 0 {
-		t.Errorf("it looks again after %v", next)
+		t.Errorf("it looks again after %v, want 0", next)
 	}
 	h.went("errors 5.26% (5 of 95 answers) is not errors<5%")
 	h.look()
@@ -266,12 +266,12 @@ func TestAWindowThatEndsWellConfirms(t *testing.T) {
 	h.answer("a", 50, 0, time.Millisecond)
 	h.pass(time.Minute - time.Second)
 	if next := h.look(); next != time.Second {
-		t.Errorf("it looks after %v", next)
+		t.Errorf("it looks after %v, want %v", next, time.Second)
 	}
 	h.stays("before the end")
 	h.pass(time.Second)
 	if next := h.look(); next != 0 {
-		t.Errorf("it looks again after %v", next)
+		t.Errorf("it looks again after %v, want 0", next)
 	}
 	h.kept("errors 0% (0 of 50 answers), p99 1.04ms (of 50 exchanges), too few to judge, requests 50")
 }
@@ -332,11 +332,11 @@ func TestWithoutAGuardTheTimeDecides(t *testing.T) {
 	h := newHouse(t)
 	h.change(apply.OnTrial(context.Background(), apply.Trial{Wait: 5 * time.Minute}), func(c *farm.Config) error { c.Farm("a").VPort = 8081; return nil })
 	if next := h.look(); next != time.Minute {
-		t.Errorf("it looks after %v", next)
+		t.Errorf("it looks after %v, want %v", next, time.Minute)
 	}
 	h.pass(5*time.Minute - 1)
 	if next := h.look(); next != 1 {
-		t.Errorf("it looks after %v", next)
+		t.Errorf("it looks after %v, want 1", next)
 	}
 	h.stays("before the end")
 	h.pass(1)

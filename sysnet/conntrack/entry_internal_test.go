@@ -59,7 +59,7 @@ func TestStatesHaveTheirNames(t *testing.T) {
 			}
 		}
 		if got := state(essence{protocol: protocol, state: uint8(len(names))}, true); got != "replied" {
-			t.Errorf("protocol %d, state %d: %s", protocol, len(names), got)
+			t.Errorf("protocol %d, state %d: got %s, want %s", protocol, len(names), got, "replied")
 		}
 	}
 	u := Usage{Entries: 1, Max: 2, Dropped: 3, Displaced: 4, Failed: 5}
@@ -82,7 +82,7 @@ func TestEntriesHaveOneOrder(t *testing.T) {
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	slices.SortFunc(shuffled, func(a, b Entry) int { return Compare(&a, &b) })
 	if !slices.Equal(shuffled, sorted) {
-		t.Errorf("sorted as %+v", shuffled)
+		t.Errorf("sorted as %+v, want %+v", shuffled, sorted)
 	}
 	same := sorted[0]
 	same.Timeout, same.State = 5, "another"

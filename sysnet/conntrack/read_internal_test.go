@@ -69,7 +69,7 @@ func TestTruncatedOrUnknownMessagesAreSkipped(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{"too short": {3, 0, 1, 0}, "too long": {9, 0, 1, 0, 5, 5, 5, 5}, "another": {4, 0, 2, 0}, "cut": {4, 0, 1}} {
 		if got := attribute(b, 1); got != nil {
-			t.Errorf("an attribute that is %s: %v", name, got)
+			t.Errorf("an attribute that is %s: got %v, want nil", name, got)
 		}
 	}
 	if got := attribute([]byte{5, 0, 2, 0, 9, 0, 0, 0, 6, 0, 1, 0xc0, 7, 8}, 1); !slices.Equal(got, []byte{7, 8}) {

@@ -125,7 +125,7 @@ func TestASessionIsFoundOrNot(t *testing.T) {
 		t.Errorf("an error: %v, %v", ok, err)
 	}
 	if body, _ := part.heard(); body[0] != `{"service":12,"key":"10.0.0.1"}` {
-		t.Errorf("got %s", body[0])
+		t.Errorf("got %s, want %s", body[0], `{"service":12,"key":"10.0.0.1"}`)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestUnknownVerdictsMayAccept(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := drops(l.chains(), "in", true, web); got != drop {
-			t.Errorf("%s: drops %v", rule, got)
+			t.Errorf("%s: drops %v, want %v", rule, got, drop)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestRulesThatDropPacketsToABackendAreNamed(t *testing.T) {
 				want = []string{`inet own out drops its packets to 10.0.0.1:8080 (tcp): a rule such as "` + kind + ` mark and 0xff000000 == 0x5c000000 accept" is missing before the rule that drops them`}
 			}
 			if got := blocked(t, of.to); !slices.Equal(got, want) {
-				t.Errorf("policy %s, %s: %s: %q", c.policy, c.rules, kind, got)
+				t.Errorf("policy %s, %s: %s: got %q, want %q", c.policy, c.rules, kind, got, want)
 			}
 		}
 		sysnettest.Run(t, "", "nft", "flush", "ruleset")
@@ -104,7 +104,7 @@ func TestRulesOfIptablesThatDropPacketsToABackendAreNamed(t *testing.T) {
 				want = []string{"ip filter FORWARD (iptables-" + kind + `) drops its packets to 10.0.0.1:8080 (tcp): a rule such as "-I FORWARD -m connmark --mark 0x5c000000/0xff000000 -j ACCEPT" is missing before the rule that drops them`}
 			}
 			if got := blocked(t, natTo); !slices.Equal(got, want) {
-				t.Errorf("%s: %s: %q", kind, rules, got)
+				t.Errorf("%s: %s: got %q, want %q", kind, rules, got, want)
 			}
 		}
 		sysnettest.Run(t, "*filter\n:FORWARD ACCEPT [0:0]\nCOMMIT\n", "iptables-"+kind+"-restore")
@@ -142,7 +142,7 @@ func TestRulesAtPreroutingThatDropClientsAreNamed(t *testing.T) {
 			want = []string{`inet own early drops it: a rule such as "tcp dport 8080 accept" is missing`}
 		}
 		if got := dropped(t, farm8080); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", rule, got)
+			t.Errorf("%s: got %q, want %q", rule, got, want)
 		}
 		sysnettest.Run(t, "", "nft", "flush", "ruleset")
 	}

@@ -54,7 +54,7 @@ func TestOwnRulesAreIntactAtTheirPosition(t *testing.T) {
 		{[]string{foreign, marked, tracked}, 0, false}, {[]string{marked, foreign, tracked}, 0, false}, {[]string{tracked}, 0, false}, {[]string{tracked, tracked, marked}, 0, false}, {nil, 0, false},
 	} {
 		if got := intact(parseChain(c.lines), want, c.before); got != c.want {
-			t.Errorf("%q before %d: %v", c.lines, c.before, got)
+			t.Errorf("%q before %d: got %v, want %v", c.lines, c.before, got, c.want)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func TestReadingCreatesNoTables(t *testing.T) {
 	programs(t)
 	keep(t, need)
 	if out := sysnettest.Run(t, "", "nft", "list", "ruleset"); out != "" {
-		t.Errorf("nft has %s", out)
+		t.Errorf("nft has %s, want \"\"", out)
 	}
 	for _, name := range []string{"/proc/net/ip_tables_names", "/proc/net/ip6_tables_names"} {
 		if b, err := os.ReadFile(name); err == nil && len(b) != 0 {
@@ -200,7 +200,7 @@ func TestPacketsOfFarmsPassAndNoOthers(t *testing.T) {
 							patience = "4"
 						}
 						if got := reaches(client, source, to, port, patience); got != want {
-							t.Errorf("%s %s, %s: %s at %s passes: %v", kind, name, when, what, to, got)
+							t.Errorf("%s %s, %s: %s at %s passes: got %v, want %v", kind, name, when, what, to, got, want)
 						}
 					})
 				}

@@ -104,7 +104,7 @@ func TestDroppingChainsAreNamedWithTheMissingRule(t *testing.T) {
 			want = []string{missing}
 		}
 		if got := dropped(t, farm8080); !slices.Equal(got, want) {
-			t.Errorf("%s: %q", c.rules, got)
+			t.Errorf("%s: got %q, want %q", c.rules, got, want)
 		}
 		sysnettest.Run(t, "", "nft", "flush", "ruleset")
 	}
@@ -129,7 +129,7 @@ table ip passed { chain in { type filter hook forward priority 5; policy drop; }
 		`ip own in drops it: rules such as "tcp dport 81-83 accept", "tcp dport 85 accept", "tcp dport 90 accept", "udp dport 80 accept" are missing`,
 	}
 	if got := dropped(t, "tcp/192.0.2.1:83", "tcp/192.0.2.1:82", "tcp/192.0.2.1:80", "tcp/192.0.2.1:81", "tcp/192.0.2.1:85", "tcp/192.0.2.1:90", "udp/192.0.2.1:80"); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := dropped(t, "tcp/[2001:db8::1]:80"); len(got) != 1 || !strings.HasPrefix(got[0], "ip6 other in ") {
 		t.Errorf("of IPv6: %q", got)
@@ -178,7 +178,7 @@ func TestIptablesChainsAreRead(t *testing.T) {
 				want = []string{"ip filter INPUT (iptables-" + kind + `) drops it: a rule such as "-I INPUT -p tcp --dport 8080 -j ACCEPT" is missing`}
 			}
 			if got := dropped(t, farm8080); !slices.Equal(got, want) {
-				t.Errorf("%s: %s: %q", kind, c.rules, got)
+				t.Errorf("%s: %s: got %q, want %q", kind, c.rules, got, want)
 			}
 		}
 		sysnettest.Run(t, "*filter\n:INPUT ACCEPT [0:0]\nCOMMIT\n", "iptables-"+kind+"-restore")

@@ -69,7 +69,7 @@ func TestDirectBackendHidesTheVIPAndFarClientsAreRouted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Server != "appliance" {
-			t.Errorf("%s is answered by %s", vip, a.Server)
+			t.Errorf("%s is answered by %s, want %s", vip, a.Server, "appliance")
 		}
 		a.Close()
 	}
@@ -99,7 +99,7 @@ func TestPlainDevicesSendCompleteChecksums(t *testing.T) {
 	n := 0
 	for _, f := range c.Stop() {
 		if bad := f.BadChecksums(); bad != nil {
-			t.Errorf("%v → %v: %v", f.Src, f.Dst, bad)
+			t.Errorf("%v → %v: got %v, want nil", f.Src, f.Dst, bad)
 		}
 		if f.Protocol == "tcp" || f.Protocol == "udp" {
 			n++

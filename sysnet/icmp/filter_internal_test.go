@@ -42,7 +42,7 @@ func TestKernelFilterPassesOnlyErrors(t *testing.T) {
 			p[0], p[6], p[9], p[20+options] = byte(0x45+options/4), 0x40, unix.IPPROTO_ICMP, byte(kind) // DF is set
 			want := kind == 3 || kind == 11 || kind == 12
 			if got := pass4(p); got != want {
-				t.Errorf("type %d after %d bytes of options: %v", kind, options, got)
+				t.Errorf("type %d after %d bytes of options: got %v, want %v", kind, options, got, want)
 			}
 			for name, spoil := range map[string]func(){
 				"UDP": func() { p[9] = unix.IPPROTO_UDP }, "the first fragment": func() { p[6], p[9] = 0x20, unix.IPPROTO_ICMP },
@@ -58,7 +58,7 @@ func TestKernelFilterPassesOnlyErrors(t *testing.T) {
 		p := make([]byte, 9000)
 		p[0], p[6], p[40] = 0x60, unix.IPPROTO_ICMPV6, byte(kind)
 		if got, want := pass6(p), kind >= 1 && kind <= 4; got != want {
-			t.Errorf("type %d of ICMPv6: %v", kind, got)
+			t.Errorf("type %d of ICMPv6: got %v, want %v", kind, got, want)
 		}
 		p[6] = unix.IPPROTO_TCP
 		if pass6(p) {

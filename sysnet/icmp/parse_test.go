@@ -103,7 +103,7 @@ func TestIPv4HeadersWithOptionsAreParsed(t *testing.T) {
 	} {
 		m, ok := icmp.Parse(slices.Clone(c.packet))
 		if ok != c.want {
-			t.Errorf("%s: understood: %v", name, ok)
+			t.Errorf("%s: understood: got %v, want %v", name, ok, c.want)
 		}
 		if ok && (m.Src != netip.AddrPortFrom(vip4, 80) || m.Dst != netip.AddrPortFrom(client4, 4711) || m.From != router4 || m.To != vip4) {
 			t.Errorf("%s: %+v", name, m)
@@ -144,7 +144,7 @@ func TestPortsAreFoundAfterIPv6ExtensionHeaders(t *testing.T) {
 	} {
 		m, ok := icmp.Parse(saying(t, true, 2, c.quoted))
 		if ok != c.want {
-			t.Errorf("%s: understood: %v", name, ok)
+			t.Errorf("%s: understood: got %v, want %v", name, ok, c.want)
 		}
 		if !ok {
 			continue

@@ -79,7 +79,7 @@ func TestOneAnswerOfTheKernelIsFoundOrNot(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{"too short": {3, 0, 1, 0}, "too long": {9, 0, 1, 0, 5, 5, 5, 5}, "another": {4, 0, 2, 0}} {
 		if got := within(b, 1); got != nil {
-			t.Errorf("an attribute that is %s: %v", name, got)
+			t.Errorf("an attribute that is %s: got %v, want nil", name, got)
 		}
 	}
 	if got := within([]byte{4, 0, 1, 0x80}, 1); got == nil || len(got) != 0 {

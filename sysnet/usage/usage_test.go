@@ -64,7 +64,7 @@ func TestTheMachineIsRead(t *testing.T) {
 		t.Errorf("load %v, %d connections", s.Load, s.Connections)
 	}
 	if got := fmt.Sprint(s.Interfaces); got != "[{eth0 3000 4000} {lo 100 200}]" {
-		t.Errorf("interfaces %s", got)
+		t.Errorf("interfaces %s, want %s", got, "[{eth0 3000 4000} {lo 100 200}]")
 	}
 	if len(s.Disks) != 1 || s.Disks[0].Mount != "/" || s.Disks[0].Total == 0 || s.Disks[0].Used+s.Disks[0].Free > s.Disks[0].Total {
 		t.Errorf("disks %+v", s.Disks)

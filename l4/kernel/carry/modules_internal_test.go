@@ -31,13 +31,13 @@ func TestMissingModulesAreNamed(t *testing.T) {
 	}
 	m.there["nf_nat_ftp"] = true
 	if got := m.lacks(f); got != "" {
-		t.Errorf("lacks %q", got)
+		t.Errorf("lacks %q, want \"\"", got)
 	}
 	if got := (modules{}).lacks(f); got != "" {
-		t.Errorf("a kernel with unknown modules lacks %q", got)
+		t.Errorf("a kernel with unknown modules lacks %q, want \"\"", got)
 	}
 	f.L4.Protocol = farm.L4SANE // no addresses in it are rewritten
 	if got := (modules{known: true}).lacks(f); got != "" {
-		t.Errorf("lacks %q", got)
+		t.Errorf("lacks %q, want \"\"", got)
 	}
 }

@@ -236,7 +236,7 @@ func TestErrorsWithAMarkOfAnotherFarmAreIgnored(t *testing.T) {
 	m := parsed(t, "203.0.113.1", testClient.Addr().String(), testClient, netip.AddrPortFrom(testServer, 80))
 	for id, want := range map[uint32]bool{1001: true, 1002: false, 1003: false, 1004: false} {
 		if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return markOf(id), true, nil }); ok != want {
-			t.Errorf("with the mark of backend %d: relayed: %v", id, ok)
+			t.Errorf("with the mark of backend %d: relayed: got %v, want %v", id, ok, want)
 		}
 	}
 	if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return nil, false, nil }); ok {
@@ -267,7 +267,7 @@ func TestRelayedErrorsAreRateLimited(t *testing.T) {
 		return n
 	}
 	if n := passed(); n != most {
-		t.Errorf("in the first second: %d", n)
+		t.Errorf("in the first second: got %d, want %d", n, most)
 	}
 	at = at.Add(time.Second - 1)
 	if n := passed(); n != 0 {
@@ -275,6 +275,6 @@ func TestRelayedErrorsAreRateLimited(t *testing.T) {
 	}
 	at = at.Add(1)
 	if n := passed(); n != most {
-		t.Errorf("in the next second: %d", n)
+		t.Errorf("in the next second: got %d, want %d", n, most)
 	}
 }

@@ -30,7 +30,7 @@ func TestUnremovableRulesAreAnError(t *testing.T) {
 			t.Errorf("%s: %v", program, err)
 		}
 		if left := ours(s.Appliance.Run(program + "-save")); left != "" {
-			t.Errorf("%s: left are %s", program, left)
+			t.Errorf("%s: left are %s, want \"\"", program, left)
 		}
 	}
 }

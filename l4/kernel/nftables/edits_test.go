@@ -60,7 +60,7 @@ func TestKernelMatchesCompilationAfterEveryEdit(t *testing.T) {
 		}
 		want, _ := rules.Compile(in)
 		if diff := o.compare(space, want); diff != "" {
-			t.Fatalf("edit %d, %s: %s", i, what, diff)
+			t.Fatalf("edit %d, %s: got %s, want \"\"", i, what, diff)
 		}
 	}
 	t.Logf("%d different rules", len(o.rules))

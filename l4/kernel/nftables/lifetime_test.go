@@ -103,7 +103,7 @@ func TestStaticSessionsAndMaintenanceInEveryMode(t *testing.T) {
 		}
 		for range 4 {
 			if at := ask(5); at != "2" {
-				t.Errorf("a static session leads to %s", at)
+				t.Errorf("a static session leads to %s, want %s", at, "2")
 			}
 		}
 		drained := f

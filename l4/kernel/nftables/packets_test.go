@@ -141,7 +141,7 @@ func TestDirectRewritesOnlyMACAddresses(t *testing.T) {
 			}
 			n++
 			if bad := fr.BadChecksums(); bad != nil {
-				t.Errorf("%v → %v: %v", fr.Src, fr.Dst, bad)
+				t.Errorf("%v → %v: got %v, want nil", fr.Src, fr.Dst, bad)
 			}
 			switch {
 			case fr.Outgoing && fr.DstMAC.String() != s.ClientLinks[0].MAC.String():

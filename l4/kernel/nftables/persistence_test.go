@@ -64,7 +64,7 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 	to := s.VIP4 + ":80"
 	for range 3 {
 		if got := s.Ask("tcp", l4test.Source(5), to).Server; got != "b2" {
-			t.Errorf("the client of a static session went to %s", got)
+			t.Errorf("the client of a static session went to %s, want %s", got, "b2")
 		}
 	}
 	s.In(func(ctx context.Context) {
@@ -88,7 +88,7 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 	})
 	for range 3 {
 		if got := s.Ask("tcp", l4test.Source(1), to).Server; got != "b1" {
-			t.Errorf("the client of an added session went to %s", got)
+			t.Errorf("the client of an added session went to %s, want %s", got, "b1")
 		}
 	}
 	s.In(func(ctx context.Context) {

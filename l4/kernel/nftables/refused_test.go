@@ -76,7 +76,7 @@ func TestInterruptedTransactionIsAtomicAndRetried(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := o.compare(s.Appliance, is); diff != "" {
-			t.Fatalf("afterwards: %s", diff)
+			t.Fatalf("afterwards: got %s, want \"\"", diff)
 		}
 	}
 	t.Logf("%d of 9 were cut short", cut)

@@ -117,7 +117,7 @@ func TestLogPrefixFitsTheKernel(t *testing.T) {
 	}
 	f.L4.LogPrefix = ""
 	if got := rules.LogPrefix(&f); got != "l4:web " {
-		t.Errorf("the default is %q", got)
+		t.Errorf("the default is %q, want %q", got, "l4:web ")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestLearnedStateSurvivesARestart(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 		if text := log.String(); text != "" {
-			t.Errorf("it logs %s", text)
+			t.Errorf("it logs %s, want \"\"", text)
 		}
 	})
 }

@@ -54,14 +54,14 @@ func TestTargetsAreComparedExactly(t *testing.T) {
 		budget := language.NewBudget(1_000_000)
 		got, text := language.Within(target(t, c.inner), target(t, c.outer), budget)
 		if got != c.within {
-			t.Errorf("%q within %q: %v", c.inner, c.outer, got)
+			t.Errorf("%q within %q: got %v, want %v", c.inner, c.outer, got, c.within)
 		}
 		if got == language.No && (!takes(c.inner, text) || takes(c.outer, text) || !strings.HasPrefix(text, "/")) {
 			t.Errorf("%q within %q: %q is not an example that only the first matches", c.inner, c.outer, text)
 		}
 		got, text = language.Overlap(target(t, c.inner), target(t, c.outer), budget)
 		if got != c.overlap {
-			t.Errorf("%q overlaps %q: %v", c.inner, c.outer, got)
+			t.Errorf("%q overlaps %q: got %v, want %v", c.inner, c.outer, got, c.overlap)
 		}
 		if got == language.Yes && (!takes(c.inner, text) || !takes(c.outer, text)) {
 			t.Errorf("%q overlaps %q: %q is no text that both take", c.inner, c.outer, text)
@@ -97,16 +97,16 @@ func TestHostsMatchFromTheStartCaseInsensitively(t *testing.T) {
 func TestExpensiveComparisonsAreUnknown(t *testing.T) {
 	long := target(t, `[ab]*a[ab]{12}$`) // as many states as possible endings
 	if got, _ := language.Within(long, target(t, `[ab]*b[ab]{13}$`), language.NewBudget(1<<40)); got != language.No {
-		t.Errorf("a difference near the beginning: %v", got)
+		t.Errorf("a difference near the beginning: got %v, want %v", got, language.No)
 	}
 	if got, _ := language.Within(long, target(t, `[ab]{13}$`), language.NewBudget(100_000)); got != language.Unknown {
-		t.Errorf("beyond the budget: %v", got)
+		t.Errorf("beyond the budget: got %v, want %v", got, language.Unknown)
 	}
 	if got, _ := language.Overlap(target(t, `a[ab]{14}c$`), target(t, `b[ab]{14}d$`), language.NewBudget(1<<40)); got != language.Unknown {
-		t.Errorf("beyond the pairs: %v", got)
+		t.Errorf("beyond the pairs: got %v, want %v", got, language.Unknown)
 	}
 	if got, _ := language.Within(target(t, "a"), target(t, "b"), language.NewBudget(0)); got != language.Unknown {
-		t.Errorf("without a budget: %v", got)
+		t.Errorf("without a budget: got %v, want %v", got, language.Unknown)
 	}
 	for _, bad := range []string{"(", "x{1000}x{1000}x{1000}x{1000}x{1000}x{1000}"} {
 		if _, err := language.Target(bad, false); err == nil {

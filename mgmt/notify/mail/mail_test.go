@@ -67,7 +67,7 @@ func TestMailTextsInjectNoHeader(t *testing.T) {
 		t.Errorf("%q in %v", subject, header)
 	}
 	if text != "text\n.\nMAIL FROM:<x@evil.example>  [2J\n" {
-		t.Errorf("%q", text)
+		t.Errorf("got %q, want %q", text, "text\n.\nMAIL FROM:<x@evil.example>  [2J\n")
 	}
 	m = message("a@example.com")
 	m.Subject = strings.Repeat("ü", 1000)
@@ -87,7 +87,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		strings.Repeat("x", 65) + "@example.com": false, "a@" + strings.Repeat("x", 253): false,
 	} {
 		if got := mail.CheckAddress(text) == nil; got != want {
-			t.Errorf("%q: %v", text, got)
+			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
 	}
 	s := mailtest.New(t, mailtest.Options{})

@@ -99,7 +99,7 @@ func TestAnswersAreJudged(t *testing.T) {
 	} {
 		if got := s.check(t, args); reason == "" {
 			if got.Err != nil {
-				t.Errorf("%s: %v", args, got.Err)
+				t.Errorf("%s: got %v, want nil", args, got.Err)
 			}
 		} else if got.Err == nil || !strings.Contains(got.Err.Error(), reason) {
 			t.Errorf("%s: %v, wanted %s", args, got.Err, reason)

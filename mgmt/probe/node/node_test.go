@@ -114,7 +114,7 @@ func TestStatusComesFromTheOtherAppliance(t *testing.T) {
 		}
 	}
 	if o.asked != "GET /api/v4.0/stats/farms?vip=10.0.0.9 s3cret" {
-		t.Errorf("the request was %s", o.asked)
+		t.Errorf("the request was %s, want %s", o.asked, "GET /api/v4.0/stats/farms?vip=10.0.0.9 s3cret")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestFarmIsSelectedByName(t *testing.T) {
 	}
 	got, load = o.ask(t, "--farm", "media")
 	if got.Healthy(t); load != 3 {
-		t.Errorf("the load is %d", load)
+		t.Errorf("the load is %d, want 3", load)
 	}
 	got, _ = o.ask(t, "--farm", "none")
 	got.Down(t, "the other Sluice has no farm none at 10.0.0.9:80")
@@ -167,7 +167,7 @@ func TestKeyIsNotSentToAnUnverifiedServer(t *testing.T) {
 	o := newOther(t)
 	for _, flags := range [][]string{{"--fingerprint", strings.Repeat("ab", 32)}, {"--verify"}} {
 		if o.ask(t, flags...); o.asked != "" {
-			t.Errorf("%v: the request was %s", flags, o.asked)
+			t.Errorf("%v: the request was %s, want \"\"", flags, o.asked)
 		}
 	}
 }

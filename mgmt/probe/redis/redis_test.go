@@ -49,7 +49,7 @@ func TestWordsAreSentWithTheirLengths(t *testing.T) {
 	to, heard := probetest.Hears(t, "-ERR\r\n")
 	probetest.Check(t, "check_redis", redis.Check, to, "-p", "PORT", "-u", "me", "-a", "two words").Down(t, "login (AUTH): answered")
 	if got := <-heard; got != "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$9\r\ntwo words\r\n" {
-		t.Errorf("sent %q", got)
+		t.Errorf("sent %q, want %q", got, "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$9\r\ntwo words\r\n")
 	}
 	if got := probetest.Refused(t, "check_redis", redis.Check, "-u", "me"); !strings.Contains(got, "wants a password") {
 		t.Error(got)

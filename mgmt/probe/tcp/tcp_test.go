@@ -82,10 +82,10 @@ func TestEscapesAreDecoded(t *testing.T) {
 	})
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-E", "-s", `a\r\n\tb\\n HOST`, "-e", "ok", "-q", `bye\n`).Healthy(t)
 	if got := <-heard; got != "a\r\n\tb\\n 127.0.0.1" {
-		t.Errorf("sent %q", got)
+		t.Errorf("sent %q, want %q", got, "a\r\n\tb\\n 127.0.0.1")
 	}
 	if got := <-heard; got != "bye\n" {
-		t.Errorf("parted with %q", got)
+		t.Errorf("parted with %q, want %q", got, "bye\n")
 	}
 }
 

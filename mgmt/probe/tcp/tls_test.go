@@ -41,11 +41,11 @@ func TestHandshakeAndCertificateAreJudged(t *testing.T) {
 	to, asked := secured(t, 20)
 	probetest.Check(t, "check_tls", tcp.TLS, to, "-H", "HOST", "-p", "PORT", "-D", "19").Healthy(t)
 	if name := asked(); name != "shop.example" {
-		t.Errorf("the server name is %q", name)
+		t.Errorf("the server name is %q, want %q", name, "shop.example")
 	}
 	probetest.Check(t, "check_tls", tcp.TLS, to, "-p", "PORT", "-D", "21,7", "--sni", "other.example").Down(t, "the certificate ends in 20 days, wanted more than 21")
 	if name := asked(); name != "other.example" {
-		t.Errorf("the server name is %q", name)
+		t.Errorf("the server name is %q, want %q", name, "other.example")
 	}
 	probetest.Check(t, "check_tls", tcp.TLS, to, "-S1.3").Down(t, "protocol version")
 	probetest.Check(t, "check_tls", tcp.TLS, to, "-S1.2").Healthy(t)

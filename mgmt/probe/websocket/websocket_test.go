@@ -73,6 +73,6 @@ func TestRequestFollowsTheCommand(t *testing.T) {
 	}
 	probetest.Check(t, "check_websocket", websocket.Check, to, "-p", "PORT", "--vhost", "other.example").Healthy(t)
 	if r := <-asked; r.Host != "other.example" {
-		t.Errorf("the host is %s", r.Host)
+		t.Errorf("the host is %s, want %s", r.Host, "other.example")
 	}
 }
