@@ -34,7 +34,7 @@ func ended(c *net.TCPConn) bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-func TestPanicInAnotherConnectionsEventCostsTheOneItIsContainedTo(t *testing.T) {
+func TestContainedPanicEndsOnlyItsConnection(t *testing.T) {
 	l := start(t)
 	failed := make(chan error, 1)
 	var other *loop.Conn
@@ -71,7 +71,7 @@ func TestPanicInAnotherConnectionsEventCostsTheOneItIsContainedTo(t *testing.T) 
 	}
 }
 
-func TestPanicInAVisitCostsTheVisitedConnectionAndTheOthersAreVisited(t *testing.T) {
+func TestPanicInAVisitEndsOnlyTheVisitedConnection(t *testing.T) {
 	l := start(t)
 	failed := make(chan int, 2)
 	conns := pair(t, l, func(i int, c *loop.Conn) {

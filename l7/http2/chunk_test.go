@@ -8,7 +8,7 @@ import (
 )
 
 // http1 parses the chunks and forwards the permitted trailers.
-func TestChunksAreThoseOfHTTP1(t *testing.T) {
+func TestChunksAreParsedByHTTP1(t *testing.T) {
 	b := http2.AppendChunk(nil, []byte("hello"))
 	b = http2.AppendChunk(b, zeros(300))
 	b = http2.AppendLastChunk(b, []byte("grpc-status: 0\r\nx-other: 1\r\n"))

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestBackendsAreNamedByTheirAddressWithoutAPortTheyDoNotHave(t *testing.T) {
+func TestBackendNamesOmitAMissingPort(t *testing.T) {
 	for want, b := range map[string]farm.Backend{
 		"10.0.0.1:80":        {Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 80},
 		"10.0.0.1":           {Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1")},

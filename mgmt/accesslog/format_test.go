@@ -45,7 +45,7 @@ func TestCombinedLineIsApaches(t *testing.T) {
 	}
 }
 
-func TestChosenFieldsComeInTheirOrderAndAloneWhenTheyHaveAValue(t *testing.T) {
+func TestChosenFieldsKeepTheirOrderAndOmitEmptyOnes(t *testing.T) {
 	l := &farm.AccessLog{Fields: []farm.LogField{farm.LogRejection, farm.LogQueue, farm.LogStatus, farm.LogTries, farm.LogClientPort, farm.LogFirstByte, farm.LogLoop}}
 	if got := formatted(l, nil); got != `{"status":200,"tries":1,"client_port":40000,"first_byte_us":2100,"loop":0}`+"\n" {
 		t.Errorf("got %s", got)

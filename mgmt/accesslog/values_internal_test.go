@@ -44,7 +44,7 @@ func TestInvalidEscapesAreKept(t *testing.T) {
 	}
 }
 
-func TestAChunkThatGrewGivesItsRoomBack(t *testing.T) {
+func TestGrownChunkReleasesItsMemory(t *testing.T) {
 	for size, want := range map[int]int{4 * chunkSize: 4 * chunkSize, 4*chunkSize + 1: chunkSize} {
 		c := &chunk{bytes: make([]byte, size), ends: []int{size}}
 		if c.empty(); cap(c.bytes) != want || len(c.bytes) != 0 || len(c.ends) != 0 {

@@ -48,7 +48,7 @@ func TestOnlyACertificateForAllDomainsIsAccepted(t *testing.T) {
 	}
 }
 
-func TestTheAnswersOfAnOrderAreTheEnginesWhileItLasts(t *testing.T) {
+func TestChallengesAreServedDuringTheOrder(t *testing.T) {
 	at := netip.MustParseAddrPort("192.0.2.1:80")
 	m, f := newFakes(func(f *fakes, _ *Options) {
 		f.cfg.Farms = []farm.Farm{{ID: 4, VIP: at.Addr(), VPort: 80, Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}, {ID: farm.MaxFarmID, VIP: at.Addr(), VPort: 81, Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}}

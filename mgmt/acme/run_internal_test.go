@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
-func TestTheNextLookIsAtTenInTheEveningAndNotTheSame(t *testing.T) {
+func TestNextCheckIsAtTenInTheEvening(t *testing.T) {
 	zone := time.FixedZone("", 3*3600)
 	for clock, want := range map[string]time.Duration{
 		"00:00:00": 22 * time.Hour, "20:59:59": time.Hour + time.Second, "21:00:00": 25 * time.Hour,
@@ -61,7 +61,7 @@ func TestCertificatesAreCheckedAfterStartAndEveryEvening(t *testing.T) {
 }
 
 // A due certificate waits for the order in progress, but no longer than the process lives.
-func TestALookThatWaitsForItsTurnEndsWithTheProcess(t *testing.T) {
+func TestWaitingCheckEndsWithTheProcess(t *testing.T) {
 	m, f := newFakes(nil)
 	m.records["a.pem"] = record{Domains: []string{"a"}, Leaves: []string{"ab"}, Renewal: Renewal{Auto: true}}
 	f.views["a.pem"] = certs.View{Name: "a.pem", Fingerprint: "AB", NotBefore: noon.AddDate(0, 0, -90), NotAfter: noon}

@@ -426,7 +426,7 @@ func TestSnapshotHoldsOnlyUsedCertificates(t *testing.T) {
 
 // A farm with two certificates continues with one of them. Without its authorities it must
 // not run, as it would admit everybody.
-func TestALostCertificateCostsAsLittleAsPossible(t *testing.T) {
+func TestLostCertificateKeepsSafeFarmsRunning(t *testing.T) {
 	h := newHouse(t)
 	h.upload("a", h.root.Issue("a.example").FullPEM(), certs.Create)
 	h.upload("b", h.root.Issue("b.example").FullPEM(), certs.Create)

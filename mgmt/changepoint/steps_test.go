@@ -98,7 +98,7 @@ func TestSlopeIsNotAStep(t *testing.T) {
 }
 
 // A difference too small to matter is no step, even if it is certain.
-func TestASmallStepIsNone(t *testing.T) {
+func TestSmallStepIsIgnored(t *testing.T) {
 	for name, c := range map[string][2]float64{"ratio": {0.020, 0.027}, "difference": {0.0001, 0.0009}} {
 		r := random(6)
 		if found := changepoint.Steps(append(noisy(r, 360, c[0], 0.01), noisy(r, 360, c[1], 0.01)...), latency); len(found) > 0 {

@@ -170,7 +170,7 @@ func TestMaintenanceIsNotAHealthChange(t *testing.T) {
 	want(t, "stopped", h.look(), "")
 }
 
-func TestABackendThatFlapsDoesNotPushOthersOut(t *testing.T) {
+func TestFlappingBackendEvictsNoOtherEvent(t *testing.T) {
 	h := newHouse()
 	h.look()
 	n := 0
@@ -191,7 +191,7 @@ func TestABackendThatFlapsDoesNotPushOthersOut(t *testing.T) {
 	}
 }
 
-func TestAFarmThatFlapsDoesNotPushOthersOut(t *testing.T) {
+func TestFlappingFarmEvictsNoOtherEvent(t *testing.T) {
 	h := newHouse()
 	h.look()
 	n := 0

@@ -211,7 +211,7 @@ func TestRefusedMessageDelaysNoOther(t *testing.T) {
 	}
 }
 
-func TestMessagesForWebhooksOutliveTheProcessAndAreForgottenWithTheirs(t *testing.T) {
+func TestMessagesOutliveTheProcessButNotTheirWebhook(t *testing.T) {
 	r := newReceiver(t)
 	r.answers(func() int { return 500 })
 	h := hooked(t, r)

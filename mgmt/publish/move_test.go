@@ -69,7 +69,7 @@ func sessionConfig(inKernel bool, change func(f *farm.Farm)) *farm.Config {
 
 // Clients stay on their backends when the data path of their farm changes: sessions are read
 // from the old path before the switch and written to the new one afterwards.
-func TestSessionsGoAlongWithAFarm(t *testing.T) {
+func TestSessionsMoveWithTheirFarm(t *testing.T) {
 	learned := func(n int) (list []link.Session) {
 		for range n {
 			list = append(list, link.Session{Key: []byte("learned"), Backend: 5})

@@ -51,7 +51,7 @@ func TestLimitedCallerCreatesUsersInItsGroup(t *testing.T) {
 }
 
 // The same holds for a group that such a caller deletes.
-func TestUsersOfADeletedGroupKeepNoCredentialsThatItsAdministratorKnows(t *testing.T) {
+func TestDeletedGroupResetsKnownCredentials(t *testing.T) {
 	for name, farms := range map[string][]uint32{"confined": {7, 8}, "whole": {7}} {
 		b := rbactest.Book(t, &rbactest.Memory{})
 		must(t, b.AddUser("ann", rbac.Local, "secret-1"), b.AddGroup("shop"), b.GiveRole("shop", "administration"), b.Join("shop", "ann"), b.AddFarm("shop", 7))

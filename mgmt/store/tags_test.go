@@ -25,7 +25,7 @@ func namesOf(t *testing.T, s *store.Store) (out []string) {
 	return out
 }
 
-func TestATaggedRevisionIsKeptHoweverManyFollow(t *testing.T) {
+func TestTaggedRevisionIsKept(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	s.Unsynced()

@@ -22,7 +22,7 @@ func TestCodesMatchRFC6238(t *testing.T) {
 	}
 }
 
-func TestACodeHoldsForItsStepAndTheNextToIt(t *testing.T) {
+func TestCodeIsValidInAdjacentSteps(t *testing.T) {
 	const code, at = "050471", 1111111111 / 30 * 30 // the first second of its step
 	for offset, want := range map[int64]bool{-31: false, -30: true, 0: true, 29: true, 59: true, 60: false} {
 		if _, right := totp.Step(rfc, code, time.Unix(at+offset, 0), 0); right != want {
@@ -70,7 +70,7 @@ func TestNewKeysAreUniqueAndScannable(t *testing.T) {
 	}
 }
 
-func TestRecoveryCodesAreFoundHoweverTheyAreTyped(t *testing.T) {
+func TestRecoveryCodesIgnoreSpelling(t *testing.T) {
 	codes, hashes := totp.NewRecovery()
 	if len(codes) != 10 || len(hashes) != 10 {
 		t.Fatalf("%d codes, %d hashes", len(codes), len(hashes))

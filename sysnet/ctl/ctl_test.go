@@ -241,7 +241,7 @@ func TestForeignListenerIsACollision(t *testing.T) {
 	}
 }
 
-func TestOwnWildcardIsNoCollision(t *testing.T) {
+func TestOwnWildcardDoesNotCollide(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
 	openSockets(t, c, any4, 2)

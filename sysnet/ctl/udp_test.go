@@ -78,7 +78,7 @@ func TestForeignDatagramSocketIsACollision(t *testing.T) {
 	}
 }
 
-func TestOwnWildcardIsNoCollisionForDatagrams(t *testing.T) {
+func TestOwnUDPWildcardDoesNotCollide(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.UDP(t)
 	openedUDP(t, c, netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port()), 2)
 	openedUDP(t, c, addr, 2)

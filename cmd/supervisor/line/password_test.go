@@ -30,7 +30,7 @@ func TestPasswordsAreComparedByteForByte(t *testing.T) {
 	}
 }
 
-func TestFailedPasswordCheckIsNoMatch(t *testing.T) {
+func TestFailedPasswordCheckDoesNotMatch(t *testing.T) {
 	_, l := pair(t, &fake{})
 	if right, err := l.RootPassword(t.Context(), "any"); right || err == nil || !strings.Contains(err.Error(), "no program") {
 		t.Errorf("%t, %v", right, err)
