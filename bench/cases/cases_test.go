@@ -18,7 +18,7 @@ func TestNamesAreUniqueAndSelectable(t *testing.T) {
 		seen[c.Name] = true
 		got, err := cases.Select("^" + c.Name + "$")
 		if err != nil || len(got) != 1 {
-			t.Errorf("%s: %d cases, %v", c.Name, len(got), err)
+			t.Errorf("%s: got %d cases, %v, want 1", c.Name, len(got), err)
 		}
 	}
 	if _, err := cases.Select("("); err == nil {

@@ -8,7 +8,7 @@ import (
 func TestSchedstatGivesTheTimeThatRan(t *testing.T) {
 	got, err := parseSchedstat("90062512 9981332 357\n")
 	if err != nil || got != 90062512 {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v, want 90062512", got, err)
 	}
 	for _, bad := range []string{"", "1 2", "x 2 3", "1 2 3 4"} {
 		if _, err := parseSchedstat(bad); err == nil {
@@ -44,7 +44,7 @@ func TestBusyTimeCountsEverythingButIdling(t *testing.T) {
 	}
 	got, err = parseBusySched("version 16\ntimestamp 1\ncpu0 0 0 0 0 0 0 1000 5 6\ndomain0 3 1 2 3 4 5 6 7 8\ncpu1 0 0 0 0 0 0 234 5 6\n")
 	if err != nil || got != 1234 {
-		t.Errorf("schedstat: %v, %v", got, err)
+		t.Errorf("schedstat: got %v, %v, want 1234", got, err)
 	}
 	if _, err := parseBusySched("version 16\n"); err == nil {
 		t.Error("schedstat without a processor was accepted")

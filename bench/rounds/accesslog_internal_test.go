@@ -41,7 +41,7 @@ func TestAccessLogLinesAreAwaited(t *testing.T) {
 	}
 	add("a new file\n")
 	if n, err := l.count(); n != 1 || err != nil {
-		t.Errorf("%d lines after the log was renamed, %v", n, err)
+		t.Errorf("got %d lines after the log was renamed, %v, want 1", n, err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()

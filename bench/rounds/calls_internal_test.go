@@ -11,7 +11,7 @@ func TestCallsAreTheTotalOfStrace(t *testing.T) {
      4712 total
 `
 	if n, err := parseCalls(table); n != 4712 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("got %d, %v, want 4712", n, err)
 	}
 	for _, broken := range []string{"", "    calls syscall\n", "x total\n", "1 2 total\n"} {
 		if n, err := parseCalls(broken); err == nil {

@@ -57,7 +57,7 @@ func TestH2loadOutputIsRead(t *testing.T) {
 	got, err := parseH2load(h2loadText)
 	want := h2loadResult{requests: 20000, right: 20000, data: 2560000, seconds: 0.84346, agreed: h2loadWanted}
 	if err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	if err := got.check(20000, 128); err != nil {
 		t.Error(err)

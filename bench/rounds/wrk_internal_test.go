@@ -30,7 +30,7 @@ func TestWrkOutputIsRead(t *testing.T) {
 	got, err := parseWrk(wrkText, false)
 	want := wrkResult{requests: 75511, seconds: 1, latency: report.Latency{P50: 812, P90: 1020, P99: 1440000}}
 	if err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestNonReadingClientUsesNoMemory(t *testing.T) {
 	sum := checksum()
 	n, err := io.CopyBuffer(sum, onlyReader{res.Body}, make([]byte, 256<<10))
 	if err != nil || n != gigabyte {
-		t.Fatalf("%d bytes arrived, then %v", n, err)
+		t.Fatalf("got %d bytes arrived, then %v, want %d", n, err, gigabyte)
 	}
 	if want := <-sums; sum.Sum32() != want {
 		t.Errorf("checksum %#x, sent was %#x", sum.Sum32(), want)
@@ -131,7 +131,7 @@ func TestNonReadingBackendUsesNoMemory(t *testing.T) {
 			<-read
 			sum := checksum()
 			if n, err := io.CopyBuffer(sum, onlyReader{request.Body}, make([]byte, 256<<10)); err != nil || n != gigabyte {
-				t.Errorf("%d bytes arrived, then %v", n, err)
+				t.Errorf("got %d bytes arrived, then %v, want %d", n, err, gigabyte)
 			}
 			sums <- sum.Sum32()
 		}

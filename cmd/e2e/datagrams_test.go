@@ -76,7 +76,7 @@ func TestDNSQueriesPassAFarm(t *testing.T) {
 	for range 3 {
 		out, err := exec.Command("dig", "+short", "+tries=1", "+time=5", "@127.0.0.1", "-p", fmt.Sprint(port), "www.example.org").CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != "192.0.2.2" {
-			t.Errorf("after the cut: %v, %s", err, got)
+			t.Errorf("after the cut: got %v, %s, want %s", err, got, "192.0.2.2")
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestFTPPassesActiveAndPassive(t *testing.T) {
 				t.Errorf("%s %s, %s: in turn: %v", p.nat, p.vip, way, used)
 			}
 			if much, err := s.Client.Try("", "curl", append(flags, "--silent", "--show-error", "--max-time", "5", url+"much")...); err != nil || len(much) != 300_000 {
-				t.Errorf("%s %s, %s: %d bytes, %v", p.nat, p.vip, way, len(much), err)
+				t.Errorf("%s %s, %s: got %d bytes, %v, want 300_000", p.nat, p.vip, way, len(much), err)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func TestTFTPPassesAFarm(t *testing.T) {
 			t.Errorf("%s: in turn: %v", vip, used)
 		}
 		if much, err := get("much"); err != nil || len(much) != 300_000 {
-			t.Errorf("%s: %d bytes, %v", vip, len(much), err)
+			t.Errorf("%s: got %d bytes, %v, want 300_000", vip, len(much), err)
 		}
 	}
 }

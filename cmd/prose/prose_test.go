@@ -162,7 +162,7 @@ type (
 	}
 	c = counts{}
 	if err := c.add("a_test.go", source, func(match) {}); err != nil || c.names != 0 {
-		t.Errorf("tests: %d, %v", c.names, err)
+		t.Errorf("tests: got %d, %v, want 0", c.names, err)
 	}
 }
 

@@ -36,13 +36,13 @@ func TestOptionsAreFilledIn(t *testing.T) {
 	for state, want := range map[string]string{"/state": "/state/sluice", "state": "/home/x/.local/state/sluice", "": "/home/x/.local/state/sluice"} {
 		t.Setenv("XDG_STATE_HOME", state)
 		if got, err := StateDir("sluice"); err != nil || got != want {
-			t.Errorf("XDG_STATE_HOME=%s: %s %v", state, got, err)
+			t.Errorf("XDG_STATE_HOME=%s: got %s %v, want %s", state, got, err, want)
 		}
 		if os.Geteuid() == 0 {
 			want = "/var/lib/sluice"
 		}
 		if got, err := DefaultData(); err != nil || got != want {
-			t.Errorf("XDG_STATE_HOME=%s: %s %v", state, got, err)
+			t.Errorf("XDG_STATE_HOME=%s: got %s %v, want %s", state, got, err, want)
 		}
 	}
 	t.Setenv("HOME", "")
@@ -68,7 +68,7 @@ func TestSocketsOfTheInstanceAreItsOwn(t *testing.T) {
 		}
 		kind, err := syscall.GetsockoptInt(int(f.Fd()), syscall.SOL_SOCKET, syscall.SO_TYPE)
 		if want := map[bool]int{true: syscall.SOCK_STREAM, false: syscall.SOCK_SEQPACKET}[name == mgmtSock]; err != nil || kind != want {
-			t.Errorf("%s is of type %d, %v", name, kind, err)
+			t.Errorf("%s is of type %d, %v, want %d", name, kind, err, want)
 		}
 	}
 	if mask := syscall.Umask(0o077); mask == 0o177 {

@@ -71,7 +71,7 @@ func TestDiscardedPlanChangesNothing(t *testing.T) {
 	plan.Discard()
 	within(t, func() {
 		if err := <-next; err != nil || e.Generation() != 3 {
-			t.Errorf("the next change: %v, generation %d", err, e.Generation())
+			t.Errorf("the next change: got %v, generation %d, want 3", err, e.Generation())
 		}
 	})
 }

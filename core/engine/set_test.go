@@ -100,7 +100,7 @@ func TestAChangeIsForAllEnginesOrForNone(t *testing.T) {
 	set, all, log := three()
 	problems, err := set.Publish(8, &farm.Config{}, map[string][]*os.File{})
 	if want := []string{"a prepares 8", "b prepares 8", "c prepares 8", "a commits", "b commits", "c commits"}; err != nil || !slices.Equal(*log, want) {
-		t.Errorf("%v: %q", err, *log)
+		t.Errorf("got %v: %q, want %q", err, *log, want)
 	}
 	if len(problems) != 3 || problems[2] != "b" {
 		t.Errorf("problems %v", problems)

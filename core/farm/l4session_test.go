@@ -55,7 +55,7 @@ func FuzzL4Key(f *testing.F) {
 		}
 		again, err := farm.ParseL4Key(p, key.Text(p))
 		if err != nil || again != key {
-			t.Fatalf("%s of %q is %q, which is read as %v, %v", p, text, key.Text(p), again, err)
+			t.Fatalf("%s of %q is %q, which is read as %v, %v, want %v", p, text, key.Text(p), again, err, key)
 		}
 	})
 }

@@ -29,14 +29,14 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 	}
 	for n, backends := range map[int][]uint32{7: nil, 0: {}, 15: {1, 2, 3}} {
 		if got, err := c.EndConnections(context.Background(), backends); err != nil || got != n {
-			t.Errorf("%v: %d, %v", backends, got, err)
+			t.Errorf("%v: got %d, %v, want %d", backends, got, err, n)
 		}
 	}
 	if _, _, err := c.Connections(context.Background(), []uint32{666}, 5); err == nil || errors.Is(err, link.ErrGone) {
 		t.Errorf("a panic: %v", err)
 	}
 	if total, _, err := c.Connections(context.Background(), []uint32{3}, 0); err != nil || total != 5 {
-		t.Errorf("behind it: %d, %v", total, err)
+		t.Errorf("behind it: got %d, %v, want 5", total, err)
 	}
 }
 

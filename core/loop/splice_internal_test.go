@@ -89,7 +89,7 @@ func TestSpliceReturnsReadAndWriteErrors(t *testing.T) {
 	}
 	size, err := unix.FcntlInt(uintptr(many[0].r), unix.F_GETPIPE_SZ, 0)
 	if err != nil || size != PipeSize {
-		t.Errorf("a pipe has room for %d bytes, %v", size, err)
+		t.Errorf("a pipe has room for %d bytes, %v, want %d", size, err, PipeSize)
 	}
 }
 

@@ -25,7 +25,7 @@ func TestSystemClockChangesDoNotAffectSessions(t *testing.T) {
 			t.Errorf("by %s: %d sessions are listed", by, n)
 		}
 		if n, err := v.Learn([]Shown{{Key: []byte("other"), Backend: 7, TTL: time.Second}, {Key: key, Backend: 7, TTL: time.Second}}); n != 1 || err != nil {
-			t.Errorf("by %s: %d learned, %v", by, n, err)
+			t.Errorf("by %s: got %d learned, %v, want 1", by, n, err)
 		}
 		if gone := table.Sweep(Now(), time.Minute, 100); gone != 0 || table.Len() != 2 {
 			t.Errorf("by %s: %d swept", by, gone)

@@ -50,7 +50,7 @@ func TestStaticSessionsAreForgottenByConfigurationOnly(t *testing.T) {
 		t.Errorf("another: %t %v", was, err)
 	}
 	if n, err := v.Flush(); n != 2 || err != nil {
-		t.Errorf("%d flushed: %v", n, err)
+		t.Errorf("got %d flushed: %v, want 2", n, err)
 	}
 	if total, _ := v.List(10); total != 2 {
 		t.Errorf("%d are left", total)
@@ -67,7 +67,7 @@ func TestViewLearnsNewSessionsOfUsableBackends(t *testing.T) {
 		{Key: []byte("static"), Backend: 1, Static: true},
 	})
 	if n != 1 || err != nil {
-		t.Errorf("%d learned: %v", n, err)
+		t.Errorf("got %d learned: %v, want 1", n, err)
 	}
 	if s, ok := v.Find([]byte("new")); !ok || s.TTL > 10*time.Second || s.TTL < 5*time.Second {
 		t.Errorf("%t %+v", ok, s)

@@ -77,7 +77,7 @@ func TestSendWaitsWhileTooManyDescriptorsAreInFlight(t *testing.T) {
 	}
 	_, files, err := shm.Receive(b, buf)
 	if err != nil || len(files) != 1 {
-		t.Fatalf("%d files came, %v", len(files), err)
+		t.Fatalf("got %d files came, %v, want 1", len(files), err)
 	}
 	files[0].Close()
 }

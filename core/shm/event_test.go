@@ -30,7 +30,7 @@ func TestWakerWakesTheReaderOfAnEvent(t *testing.T) {
 	_ = f.SetReadDeadline(time.Now().Add(10 * time.Second))
 	w.Wake()
 	if n, err := f.Read(b[:]); n != 8 || err != nil {
-		t.Errorf("woken: %d, %v", n, err)
+		t.Errorf("woken: got %d, %v, want 8", n, err)
 	}
 	if n := testing.AllocsPerRun(10, w.Wake); n != 0 {
 		t.Errorf("waking allocates %v times", n)

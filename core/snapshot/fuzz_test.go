@@ -53,7 +53,7 @@ func survives(t *testing.T, b []byte) {
 	}
 	g2, cfg2, err := snapshot.Decode(again)
 	if err != nil || g2 != generation {
-		t.Fatalf("second round: generation %d, %v", g2, err)
+		t.Fatalf("second round: generation %d, %v, want %d", g2, err, generation)
 	}
 	third, err := snapshot.Encode(generation, cfg2)
 	if err != nil || !bytes.Equal(again, third) {

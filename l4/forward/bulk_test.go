@@ -44,7 +44,7 @@ func TestManyBytesArriveUnchangedBothWaysAtOnce(t *testing.T) {
 	}()
 	sum := sha256.New()
 	if n, err := io.Copy(sum, c); err != nil || n != size {
-		t.Fatalf("%d bytes came, %v", n, err)
+		t.Fatalf("got %d bytes came, %v, want %d", n, err, size)
 	}
 	for seed, got := range map[byte][]byte{1: sum.Sum(nil), 2: <-backendGot} {
 		want := sha256.New()

@@ -69,7 +69,7 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 		t.Errorf("deleted: %v %v", was, err)
 	}
 	if n, err := a.engine.SessionsOf(1).Flush(); n != 18 || err != nil {
-		t.Errorf("%d were flushed, %v", n, err)
+		t.Errorf("got %d were flushed, %v, want 18", n, err)
 	}
 }
 

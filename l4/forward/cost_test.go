@@ -113,7 +113,7 @@ func goesOn(t *testing.T, c net.Conn) {
 	t.Helper()
 	_, _ = io.WriteString(c, "ping\n")
 	if got, err := bufio.NewReader(c).ReadString('\n'); err != nil || got != "ping\n" {
-		t.Errorf("the connection gave %q, %v", got, err)
+		t.Errorf("the connection gave %q, %v, want %q", got, err, "ping\n")
 	}
 }
 

@@ -128,7 +128,7 @@ func TestUnknownExtensionsAreIgnored(t *testing.T) {
 		t.Errorf("%q %v %v", got, done, err)
 	}
 	if got, _, err := name(with(sni("\x07other", "\x00host"))); got != "host" || err != nil {
-		t.Errorf("%q %v", got, err)
+		t.Errorf("got %q %v, want %q", got, err, "host")
 	}
 }
 

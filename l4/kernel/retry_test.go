@@ -59,7 +59,7 @@ func TestARetryOccupiesItsOwnBackendOnly(t *testing.T) {
 			come(40003, "b2")
 			s.In(func(ctx context.Context) {
 				if n, err := conntrack.Flush(ctx, conntrack.Backend(10)); n != 1 || err != nil {
-					t.Errorf("connections of the first backend that ended: %d, %v", n, err)
+					t.Errorf("connections of the first backend that ended: got %d, %v, want 1", n, err)
 				}
 			})
 			time.Sleep(2 * tick)

@@ -123,7 +123,7 @@ func TestStreamsDeliverBodiesAndTheirEnd(t *testing.T) {
 	_ = p.WriteData(1, false, []byte("four"))
 	v.want("readable")
 	if text, err := v.read(2); text != "fo" || err != nil {
-		t.Errorf("read %q, %v", text, err)
+		t.Errorf("read %q, %v, want %q", text, err, "fo")
 	}
 	_ = p.WriteData(1, true, []byte(" five"))
 	v.want("readable")

@@ -143,7 +143,7 @@ func TestHTTP2SlowReaderLosesNoByte(t *testing.T) {
 		}
 		n, err := io.Copy(io.Discard, resp.Body)
 		if n != size || err != nil {
-			t.Errorf("%d bytes came, %v", n, err)
+			t.Errorf("got %d bytes came, %v, want %d", n, err, size)
 		}
 	})
 }

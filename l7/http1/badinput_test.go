@@ -671,7 +671,7 @@ func checkBodyless(t *testing.T, line, framing string, head, contradicts bool, w
 	t.Helper()
 	r := mustParseResponse(t, lf(line+framing+"\n\n"))
 	if kind, err := r.Body(head); kind != http1.BodyNone || err != nil {
-		t.Errorf("%s%s: body %v, %v", line, framing, kind, err)
+		t.Errorf("%s%s: body %v, %v, want %v", line, framing, kind, err, http1.BodyNone)
 	}
 	if got := r.Contradicts(head); got != contradicts {
 		t.Errorf("%s%s: contradicts %v, want %v", line, framing, got, contradicts)

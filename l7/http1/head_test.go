@@ -121,7 +121,7 @@ func TestEveryBeginningOfAHeadAsksForMore(t *testing.T) {
 		for _, head := range []string{k.head, strings.Replace(k.head, "HTTP/1.1", "HTTP/1.0", 1), strings.Replace(k.head, " OK", "", 1)} {
 			for i := range len(head) {
 				if n, err := k.newParser().Parse([]byte(head[:i])); n != 0 || err != nil {
-					t.Errorf("%s: %q: %d, %v", k.name, head[:i], n, err)
+					t.Errorf("%s: %q: got %d, %v, want 0", k.name, head[:i], n, err)
 				}
 			}
 		}

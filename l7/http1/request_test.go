@@ -95,7 +95,7 @@ func TestNeedMoreIsTrueOnlyWhileParseWouldAskForMore(t *testing.T) {
 		b := []byte(head[:end])
 		if seen > 0 && http1.NeedMore(b, seen) {
 			if n, err := new(http1.Request).Parse(b); n != 0 || err != nil {
-				t.Fatalf("NeedMore with %d bytes, but Parse answers %d, %v", end, n, err)
+				t.Fatalf("NeedMore with %d bytes, but Parse answers %d, %v, want 0", end, n, err)
 			}
 		} else {
 			parses++

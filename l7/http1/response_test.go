@@ -76,7 +76,7 @@ func TestBodyOfAResponse(t *testing.T) {
 	} {
 		r := mustParseResponse(t, lf(fmt.Sprintf("HTTP/1.1 %d X\n%s\n", c.status, c.fields)))
 		if got, err := r.Body(c.head); got != c.want || err != nil {
-			t.Errorf("%+v: %v, %v", c, got, err)
+			t.Errorf("%+v: got %v, %v, want %v", c, got, err, c.want)
 		}
 	}
 }

@@ -171,7 +171,7 @@ func TestFailedWriteReopensTheFile(t *testing.T) {
 		t.Errorf("the file is held open: %v", err)
 	}
 	if err := o.write(lineChunk("two")); err != nil || content(t, dir, "shop.log") != "one\ntwo\n" {
-		t.Errorf("%v, %q", err, content(t, dir, "shop.log"))
+		t.Errorf("got %v, %q, want %q", err, content(t, dir, "shop.log"), "one\ntwo\n")
 	}
 }
 

@@ -23,7 +23,7 @@ func TestRecordsBecomeLinesOfTheFarmsFile(t *testing.T) {
 	}
 	st, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log"))
 	if err != nil || st.Mode() != 0o640 {
-		t.Errorf("mode %v, %v", st.Mode(), err)
+		t.Errorf("mode %v, %v, want 0o640", st.Mode(), err)
 	}
 	if st, err = os.Stat(filepath.Join(a.dir, Folder)); err != nil || st.Mode().Perm() != 0o750 {
 		t.Errorf("mode of the folder %v, %v", st.Mode(), err)

@@ -117,7 +117,7 @@ func TestAFileThatCanNeitherBeRotatedNorOpenedLosesTheLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := o.write(lineChunk("three")); err != nil || logFiles(t, dir) != "shop.log three." {
-		t.Errorf("afterwards: %v, %s", err, logFiles(t, dir))
+		t.Errorf("afterwards: got %v, %s, want %s", err, logFiles(t, dir), "shop.log three.")
 	}
 }
 

@@ -224,13 +224,13 @@ func TestSecretsAreKeptSealed(t *testing.T) {
 		t.Errorf("kept %s, difference\n%s", kept, r.Diff)
 	}
 	if plain, err := apply.Reveal(v, "system snmp community", kept); err != nil || plain != "letmein" {
-		t.Errorf("%q %v", plain, err)
+		t.Errorf("got %q %v, want %q", plain, err, "letmein")
 	}
 	if _, err := apply.Reveal(v, "system proxy http_proxy", kept); err == nil {
 		t.Error("it opens for another purpose")
 	}
 	if plain, err := apply.Reveal(v, "system snmp community", farm.DefaultCommunity); err != nil || plain != "public" {
-		t.Errorf("the default: %q %v", plain, err)
+		t.Errorf("the default: got %q %v, want %q", plain, err, "public")
 	}
 	if again := h.must(community("letmein")); !again.Unchanged {
 		t.Errorf("the same again is a change:\n%s", again.Diff)

@@ -254,11 +254,11 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	h.name("db.example", "10.0.0.1")
 	h.must(add(namedFarm("db.example")))
 	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-		t.Errorf("no address changed: got %d %v", n, err)
+		t.Errorf("no address changed: got %d %v, want 0", n, err)
 	}
 	h.name("db.example", "10.0.0.2")
 	if n, err := h.RefreshNames(ctx); n != 1 || err != nil {
-		t.Errorf("%d addresses changed, %v", n, err)
+		t.Errorf("got %d addresses changed, %v, want 1", n, err)
 	}
 	cfg, rev := h.Current()
 	if addr(cfg) != "10.0.0.2" || addr(h.pub.InForce()) != "10.0.0.2" || rev.Number != 1 {
@@ -266,13 +266,13 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	}
 	h.name("db.example", "")
 	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-		t.Errorf("the name is gone: %d %v", n, err)
+		t.Errorf("the name is gone: got %d %v, want 0", n, err)
 	}
 	for round := range 2 {
 		h.name("db.example", "224.0.0.1")
 		for range 2 {
 			if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-				t.Errorf("the name became a multicast address: %d %v", n, err)
+				t.Errorf("the name became a multicast address: got %d %v, want 0", n, err)
 			}
 		}
 		if cfg, _ := h.Current(); addr(cfg) != "10.0.0.2" {
@@ -283,7 +283,7 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 		}
 		h.name("db.example", "10.0.0.2")
 		if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-			t.Errorf("it has its address again: %d %v", n, err)
+			t.Errorf("it has its address again: got %d %v, want 0", n, err)
 		}
 	}
 	h.name("db.example", "::ffff:10.0.0.3")

@@ -139,7 +139,7 @@ func TestARenewalMayLeaveABrokenFarmBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.Renew(t.Context(), s.renewal("new", 1)); err != nil || s.kept != "new" {
-		t.Errorf("%v, kept %q", err, s.kept)
+		t.Errorf("got %v, kept %q, want %q", err, s.kept, "new")
 	}
 }
 

@@ -232,7 +232,7 @@ func TestKeysOfSecondariesAreSealed(t *testing.T) {
 	}
 	open, err := apply.OpenTransferKey(newSalted("here"), first[0])
 	if err != nil || open.Secret != plain {
-		t.Errorf("it opens as %q, %v", open.Secret, err)
+		t.Errorf("it opens as %q, %v, want %q", open.Secret, err, plain)
 	}
 	stranger := first[0]
 	stranger.Name = "ns3"

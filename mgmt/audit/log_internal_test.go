@@ -72,7 +72,7 @@ func TestCallsAreKeptInOrder(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(filepath.Join(dir, FileName)); err != nil || info.Mode() != 0o600 {
-		t.Errorf("%v %v", info.Mode(), err)
+		t.Errorf("got %v %v, want 0o600", info.Mode(), err)
 	}
 }
 

@@ -186,7 +186,7 @@ func TestRightVerifiesThePasswordAgain(t *testing.T) {
 		want           bool
 	}{{"eve", "secret-2", true}, {"ann", "secret-1", true}, {"eve", "secret-1", false}, {"nobody", "", false}} {
 		if right, err := g.Right(request(), c.user, c.password); right != c.want || err != nil {
-			t.Errorf("%s: %t, %v", c.user, right, err)
+			t.Errorf("%s: got %t, %v, want %t", c.user, right, err, c.want)
 		}
 	}
 	for range 10 {

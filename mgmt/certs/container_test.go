@@ -34,7 +34,7 @@ func TestOtherFormsThanPEMAreRead(t *testing.T) {
 		at := "containers/" + c.name
 		got, err := certs.Unpack([]byte(file(t, at)), c.password)
 		if err != nil || kinds(got) != c.want {
-			t.Errorf("%s: %s, %v", c.name, kinds(got), err)
+			t.Errorf("%s: got %s, %v, want %s", c.name, kinds(got), err, c.want)
 		}
 		if got := kinds(got); got == whole {
 			if b, err := certs.Parse(must(certs.Unpack([]byte(file(t, at)), c.password)), now.AddDate(5, 0, 0)); err != nil || names(b) != "shop.example Test Intermediate" || b.Key == nil {
@@ -45,11 +45,11 @@ func TestOtherFormsThanPEMAreRead(t *testing.T) {
 	// Concatenated DER objects, as `cat` produces them.
 	together := file(t, "containers/leaf.der") + file(t, "containers/mid.der") + file(t, "containers/leaf.key.der")
 	if got, err := certs.Unpack([]byte(together), ""); err != nil || kinds(got) != "CERTIFICATE, CERTIFICATE, PRIVATE KEY" {
-		t.Errorf("together: %s, %v", kinds(got), err)
+		t.Errorf("together: got %s, %v, want %s", kinds(got), err, "CERTIFICATE, CERTIFICATE, PRIVATE KEY")
 	}
 	ca := certstest.NewAuthority(t, "root", now)
 	if got, err := certs.Unpack(append(bytes.Clone(ca.Cert.Raw), ca.CRL(now, now.AddDate(0, 1, 0))...), ""); err != nil || kinds(got) != "CERTIFICATE, X509 CRL" {
-		t.Errorf("an authority: %s, %v", kinds(got), err)
+		t.Errorf("an authority: got %s, %v, want %s", kinds(got), err, "CERTIFICATE, X509 CRL")
 	}
 }
 

@@ -60,7 +60,7 @@ func TestAMissingIntermediateIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, err := h.Get("direct.pem"); err != nil || v.MissingIssuer != "" {
-		t.Errorf("%q, %v", v.MissingIssuer, err)
+		t.Errorf("got %q, %v, want \"\"", v.MissingIssuer, err)
 	}
 }
 

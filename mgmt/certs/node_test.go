@@ -158,7 +158,7 @@ func TestASecretIsReadForItsPurposeOnly(t *testing.T) {
 	}
 	h.open()
 	if again, err := h.OpenSecret("account", sealed); err != nil || !bytes.Equal(again, plain) {
-		t.Errorf("%q, %v", again, err)
+		t.Errorf("got %q, %v, want %q", again, err, plain)
 	}
 	for what, c := range map[string]struct {
 		purpose string

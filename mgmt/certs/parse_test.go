@@ -253,7 +253,7 @@ func TestNames(t *testing.T) {
 		"a (b) @c-d.e": "a (b) @c-d.e.pem", "_x": "_x.pem", "a..b": "a..b.pem", "x": "x.pem", "00": "00.pem",
 	} {
 		if got, err := certs.CertificateName(in); err != nil || got != want {
-			t.Errorf("%q: %q %v", in, got, err)
+			t.Errorf("%q: got %q %v, want %q", in, got, err, want)
 		}
 	}
 	bad := []string{"", ".pem", "../x", "..", "/etc/passwd", "a/b", "-rf", "$(id)", "`id`", "a\nb", "a\x00b", "0", "0.pem", "pem", "ca", "ocsp.pem", "letsencryptz", "activation",
@@ -266,7 +266,7 @@ func TestNames(t *testing.T) {
 	}
 	for in, want := range map[string]string{"shop": "shop.csr", "shop.csr": "shop.csr", "A-1": "A-1.csr"} {
 		if got, err := certs.RequestName(in); err != nil || got != want {
-			t.Errorf("%q: %q %v", in, got, err)
+			t.Errorf("%q: got %q %v, want %q", in, got, err, want)
 		}
 	}
 	for _, in := range append(bad, "a.b", "a_b", "a b", "-a") {
@@ -276,7 +276,7 @@ func TestNames(t *testing.T) {
 	}
 	for in, want := range map[string]string{"clients": "clients", "clients.pem": "clients", "a.b_c-d": "a.b_c-d"} {
 		if got, err := certs.AuthorityName(in); err != nil || got != want {
-			t.Errorf("%q: %q %v", in, got, err)
+			t.Errorf("%q: got %q %v, want %q", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "../x", ".x", "a b", "a/b", "0", "ca", "_x", strings.Repeat("a", 129)} {

@@ -154,7 +154,7 @@ func TestEverySettingRoundTrips(t *testing.T) {
 			}
 		}
 		if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(text, want) {
-			t.Errorf("%s (%v) is now\n%s", golden, err, text)
+			t.Errorf("%s (%v) is now\n%s, want %s", golden, err, text, want)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	farms := everything()
 	farms.System, farms.Checks = farm.System{}, nil
 	if _, back, err := snapshot.Decode(image); err != nil || !reflect.DeepEqual(back, farms) {
-		t.Errorf("a snapshot differs after a round trip: %v %+v", err, back)
+		t.Errorf("a snapshot differs after a round trip: got %v %+v, want %+v", err, back, farms)
 	}
 	record, err := json.Marshal(cfg)
 	if err != nil {

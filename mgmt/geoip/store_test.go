@@ -83,7 +83,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 	gone := 0
 	again := open(t, dir, func() { gone++ })
 	if got, err := again.Info(); err != nil || got != want {
-		t.Errorf("after a restart %+v, %v", got, err)
+		t.Errorf("after a restart %+v, %v, want %+v", got, err, want)
 	}
 	if s.Key() == none || s.Key() != again.Key() {
 		t.Errorf("%s, %s, %s", none, s.Key(), again.Key())

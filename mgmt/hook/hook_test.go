@@ -187,7 +187,7 @@ func TestRow29UnreadInputBlocksNoCaller(t *testing.T) {
 	input := []byte(strings.Repeat("x", 1<<20))
 	said, err := program(t, "wc -c").Run(t.Context(), hook.Call{Limit: enough, Input: input})
 	if err != nil || said != "1048576" {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("got %q, %v, want %q", said, err, "1048576")
 	}
 	for _, body := range []string{"exit 0", "exec 0<&-; echo closed", "head -c 1 > /dev/null"} {
 		if _, err := program(t, body).Run(t.Context(), hook.Call{Limit: enough, Input: input}); err != nil {

@@ -39,7 +39,7 @@ func TestProgramIsPassedWithItsFolder(t *testing.T) {
 	s := &starter{end: programs.End{Output: []byte("said\n it")}}
 	said, err := p.Run(t.Context(), hook.Call{Args: []string{"a"}, Limit: enough, By: s})
 	if said != "said it" || err != nil {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("got %q, %v, want %q", said, err, "said it")
 	}
 	if c := s.call; c.File != p.Name || c.Name != "./"+p.Name || !slices.Equal(c.Args, []string{"a"}) || !slices.Equal(c.Beside, []string{"credentials.ini"}) {
 		t.Errorf("%+v", c)

@@ -47,7 +47,7 @@ func TestChecksFollowTheNameOfTheirFarm(t *testing.T) {
 	}
 	before := names(cfg)
 	if err := inline.Rename(cfg, f, func() error { f.VPort = 81; return nil }); err != nil || names(cfg) != before {
-		t.Errorf("without another name: %s, %v", names(cfg), err)
+		t.Errorf("without another name: got %s, %v, want %s", names(cfg), err, before)
 	}
 	no := errors.New("no")
 	if err := inline.Rename(cfg, f, func() error { return no }); !errors.Is(err, no) || names(cfg) != before {

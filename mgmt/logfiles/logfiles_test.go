@@ -102,7 +102,7 @@ func TestLogsOfOneTimeAreListedByName(t *testing.T) {
 		names += f.Name
 	}
 	if err != nil || names != "zabcy" {
-		t.Errorf("%s, %v", names, err)
+		t.Errorf("got %s, %v, want %s", names, err, "zabcy")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAnswersOfAProviderAreBounded(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	if b, err := io.ReadAll(answer.Body); len(b) != maxAnswer || err != nil {
-		t.Errorf("%d bytes were read: %v", len(b), err)
+		t.Errorf("got %d bytes were read: %v, want %d", len(b), err, maxAnswer)
 	}
 	if _, err := client.Get("http://127.0.0.1:1/"); err == nil || client.Timeout != askTime {
 		t.Errorf("without TLS: %v, within %v", err, client.Timeout)

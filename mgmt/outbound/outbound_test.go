@@ -82,7 +82,7 @@ func TestRequestsUseTheCurrentProxy(t *testing.T) {
 	}
 	now.Plain = proxy(t).URL
 	if got, err := ask(t, o, "http://no-such-host.invalid/x"); err != nil || got != "proxy: GET http://no-such-host.invalid/x" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v, want %q", got, err, "proxy: GET http://no-such-host.invalid/x")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestAGuardSeesAddressesButNotTheProxy(t *testing.T) {
 	}
 	set.Plain = server.URL
 	if got, err := ask(t, o, "http://example.invalid/"); err != nil || got != "proxy: GET http://example.invalid/" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v, want %q", got, err, "proxy: GET http://example.invalid/")
 	}
 	if _, err := ask(t, o, "http://10.0.0.1/"); !errors.Is(err, refused) {
 		t.Errorf("a host that is guarded: %v", err)

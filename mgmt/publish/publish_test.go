@@ -528,7 +528,7 @@ func TestSessionsComeFromTheConnectedEngine(t *testing.T) {
 		t.Errorf("got %d sessions, %d listed, %v", total, len(list), err)
 	}
 	if n, err := b.ChangeSessions(t.Context(), link.SessionChange{Service: 7}); err != nil || n != 7 {
-		t.Errorf("changed %d sessions, %v", n, err)
+		t.Errorf("changed %d sessions, %v, want 7", n, err)
 	}
 	if s, ok, err := b.Session(t.Context(), 7, []byte("k")); err != nil || !ok || s.Backend != 7 {
 		t.Errorf("found %+v, %v, %v", s, ok, err)
@@ -537,13 +537,13 @@ func TestSessionsComeFromTheConnectedEngine(t *testing.T) {
 		t.Errorf("%d connections, %d listed, %v", total, len(list), err)
 	}
 	if n, err := b.EndConnections(t.Context(), []uint32{1, 2, 3}); err != nil || n != 3 {
-		t.Errorf("%d connections ended, %v", n, err)
+		t.Errorf("got %d connections ended, %v, want 3", n, err)
 	}
 	if x, err := b.Explain(t.Context(), explain.Question{URL: "u"}); err != nil || x.Farm != "u" {
 		t.Errorf("explained %+v, %v", x, err)
 	}
 	if text, err := b.Stacks(t.Context()); err != nil || text != "goroutine 1" {
-		t.Errorf("stacks %q, %v", text, err)
+		t.Errorf("stacks %q, %v, want %q", text, err, "goroutine 1")
 	}
 	_ = e.Close()
 	eventually(t, func() bool { return !b.State().Connected })

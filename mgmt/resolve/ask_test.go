@@ -37,11 +37,11 @@ func TestAskJoinsAPendingQuery(t *testing.T) {
 		close(release)
 		all.Wait()
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 1 {
-			t.Errorf("%d queries, %v", asked.Load(), err)
+			t.Errorf("got %d queries, %v, want 1", asked.Load(), err)
 		}
 		time.Sleep(time.Minute) // it has expired
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 2 {
-			t.Errorf("%d queries, %v", asked.Load(), err)
+			t.Errorf("got %d queries, %v, want 2", asked.Load(), err)
 		}
 	})
 }

@@ -95,7 +95,7 @@ func TestServersWithoutEDNS0AreUnderstood(t *testing.T) {
 		}
 	})
 	if a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
-		t.Errorf("%s, %v", text(a), err)
+		t.Errorf("got %s, %v, want %s", text(a), err, "10.0.0.1 ttl 1m0s")
 	}
 	if n := z.count("udp db.example. A"); n != 4 { // A and AAAA, with and without EDNS0
 		t.Errorf("%d queries", n)
@@ -123,7 +123,7 @@ func TestNextServerIsQueriedAfterAFailure(t *testing.T) {
 		spoil(bad)
 		a, err := system(t, "options timeout:1 attempts:1", "", bad, good).Lookup(context.Background(), resolve.Question{Name: "db.example"})
 		if err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
-			t.Errorf("%s: %s, %v", name, text(a), err)
+			t.Errorf("%s: got %s, %v, want %s", name, text(a), err, "10.0.0.1 ttl 1m0s")
 		}
 	}
 }
@@ -239,7 +239,7 @@ func TestOnlyRecordsOfTheNameAreItsAddresses(t *testing.T) {
 	z.wrong(func(_, reply *dns.Msg) { reply.Answer = append(reply.Answer, other) })
 	s := system(t, "", "", z)
 	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example."}); err != nil || text(a) != "10.0.0.1 ::ffff:10.0.0.2 ttl 1m0s" {
-		t.Errorf("%s, %v", text(a), err)
+		t.Errorf("got %s, %v, want %s", text(a), err, "10.0.0.1 ::ffff:10.0.0.2 ttl 1m0s")
 	}
 	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "none.example."}); !errors.Is(err, resolve.ErrNoAddress) {
 		t.Errorf("another name's address: %s, %v", text(a), err)

@@ -41,7 +41,7 @@ func TestCertificatesAndAuthoritiesAreReadBackByName(t *testing.T) {
 	s = open(t, dir)
 	got, err := s.Certificates()
 	if want := []store.Certificate{put[1], csr, put[0]}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v %+v", err, got)
+		t.Errorf("got %v %+v, want %+v", err, got, want)
 	}
 	authorities, err := s.Authorities()
 	if err != nil || !reflect.DeepEqual(authorities, []store.Authority{ca}) {

@@ -233,7 +233,7 @@ func TestReplacedDataIsFrozenUntilTheNextStart(t *testing.T) {
 	engine := store.StoredDocument{Name: "events.engine", Value: json.RawMessage("7")}
 	want.Documents = append([]store.StoredDocument{engine}, want.Documents...)
 	if _, _, got, err := s.Whole(); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v: %+v", err, got)
+		t.Errorf("got %v: %+v, want %+v", err, got, want)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

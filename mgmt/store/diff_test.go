@@ -22,9 +22,9 @@ func TestARevisionHasItsDifference(t *testing.T) {
 	}
 	rev, err := s.Commit(second, store.Meta{Diff: "as it is known"})
 	if err != nil || rev.Diff != "as it is known" {
-		t.Errorf("%v: %q", err, rev.Diff)
+		t.Errorf("got %v: %q, want %q", err, rev.Diff, "as it is known")
 	}
 	if _, kept, err := s.Get(rev.Number); err != nil || kept.Diff != rev.Diff {
-		t.Errorf("kept as %q: %v", kept.Diff, err)
+		t.Errorf("kept as %q: %v, want %q", kept.Diff, err, rev.Diff)
 	}
 }

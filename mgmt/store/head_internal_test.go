@@ -27,7 +27,7 @@ func TestTheHeadOfARevisionIsReadWithoutItsRest(t *testing.T) {
 			record := sealEntry(t, e)
 			var got, again Revision
 			if err := heads.read(record, &got); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("%d farms: %v %+v", farms, err, got)
+				t.Errorf("%d farms: got %v %+v, want %+v", farms, err, got, want)
 			}
 			rest := bytes.NewReader(record[sumSize:])
 			if err := heads.head(rest, maxRecord, &again); err != nil || farms > 1 && rest.Len() < len(record)*3/4 {
@@ -96,7 +96,7 @@ func TestTheHeadOfARevisionOfLayout4IsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := heads.head(bytes.NewReader(record[sumSize:]), 10_000, &got); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("with a long difference: %v: %+v", err, got)
+		t.Errorf("with a long difference: got %v: %+v, want %+v", err, got, want)
 	}
 	e.Comment = strings.Repeat("x", 10_000)
 	if record, err = seal(e); err != nil {

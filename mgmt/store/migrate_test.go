@@ -121,7 +121,7 @@ func TestLayout1BecomesTheCurrentOne(t *testing.T) {
 		t.Errorf("the copy of the old file: %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, store.FileName+".layout1")); err != nil || info.Mode() != 0o600 {
-		t.Errorf("the copy of the old file: %v %v", info.Mode(), err)
+		t.Errorf("the copy of the old file: got %v %v, want 0o600", info.Mode(), err)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestRevisionsOfLayout4CoexistWithNewOnes(t *testing.T) {
 	}
 	list, err := s.History(100, 0)
 	if err != nil || len(list) != 50 {
-		t.Fatalf("%d revisions, %v", len(list), err)
+		t.Fatalf("got %d revisions, %v, want 50", len(list), err)
 	}
 	for i, r := range list {
 		n := 50 - i
@@ -344,6 +344,6 @@ func TestRevisionsOfLayout4CoexistWithNewOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := s.History(100, 0); err != nil || len(list) != 1 {
-		t.Errorf("%d are left of a history that is forgotten, %v", len(list), err)
+		t.Errorf("got %d are left of a history that is forgotten, %v, want 1", len(list), err)
 	}
 }

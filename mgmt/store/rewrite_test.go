@@ -132,7 +132,7 @@ func TestTheFirstRevisionIsRewrittenWithItsDifference(t *testing.T) {
 		}
 	}
 	if n, err := s.RewriteChecks("done", veiled(new(int))); n != 3 || err != nil {
-		t.Errorf("%d are changed, %v", n, err)
+		t.Errorf("got %d are changed, %v, want 3", n, err)
 	}
 	for number := uint64(1); number <= 3; number++ {
 		cfg, r, err := s.Get(number)
@@ -172,7 +172,7 @@ func TestAnEditThatFailsForOneRevisionChangesNone(t *testing.T) {
 		t.Errorf("in force is %+v", cfg)
 	}
 	if n, err := s.RewriteChecks("done", edit); n != 3 || err != nil { // it is not done yet
-		t.Errorf("%d are changed, %v", n, err)
+		t.Errorf("got %d are changed, %v, want 3", n, err)
 	}
 }
 

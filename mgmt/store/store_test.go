@@ -145,7 +145,7 @@ func TestTheFileIsPrivateAndItsDirectoryIsMade(t *testing.T) {
 	open(t, dir)
 	for name, want := range map[string]os.FileMode{filepath.Join(dir, store.FileName): 0o600, dir: os.ModeDir | 0o700, "a": os.ModeDir | 0o700} {
 		if info, err := os.Stat(name); err != nil || info.Mode() != want {
-			t.Fatalf("%s: %v %v", name, info.Mode(), err)
+			t.Fatalf("%s: got %v %v, want %v", name, info.Mode(), err, want)
 		}
 	}
 	// A process with our PID died while it created one.

@@ -97,7 +97,7 @@ func TestAServerThatTakesMessagesIsTrustedAgain(t *testing.T) {
 	}
 	c.next = time.Time{}
 	if err := one(c, "x"); err != nil || c.pause != 0 {
-		t.Errorf("%v, pause %v", err, c.pause)
+		t.Errorf("got %v, pause %v, want 0", err, c.pause)
 	}
 	_ = c.conn.Close()
 	if err := one(c, "x"); err == nil || !strings.HasPrefix(err.Error(), "send to syslog: ") || c.conn != nil || c.pause != firstPause {
@@ -139,7 +139,7 @@ func TestADatagramNeverFailsForItsLength(t *testing.T) {
 	}
 	_ = listener.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if n, _, err := listener.ReadFrom(make([]byte, 100_000)); n != maxPacket || err != nil {
-		t.Errorf("%d bytes, %v", n, err)
+		t.Errorf("got %d bytes, %v, want %d", n, err, maxPacket)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestNewKeysAreUniqueAndScannable(t *testing.T) {
 		t.Fatalf("%v, %+v", err, a)
 	}
 	if raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(a.Secret); err != nil || len(raw) != 20 {
-		t.Errorf("%d bytes, %v", len(raw), err)
+		t.Errorf("got %d bytes, %v, want 20", len(raw), err)
 	}
 	u, err := url.Parse(a.URI)
 	if err != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Path != "/Sluice:ann@lb7" || u.Query().Get("secret") != a.Secret || u.Query().Get("issuer") != "Sluice" {

@@ -29,7 +29,7 @@ func TestPasswordReachesOnlyTheProgram(t *testing.T) {
 	r := &Root{program: program, pause: time.Nanosecond}
 	for password, want := range map[string]bool{right: true, right + "x": false, "$HOME": false} {
 		if got, err := r.Right(t.Context(), password); got != want || err != nil {
-			t.Errorf("%q: %t, %v", password, got, err)
+			t.Errorf("%q: got %t, %v, want %t", password, got, err, want)
 		}
 	}
 	if text, err := os.ReadFile(said); err != nil || !strings.HasPrefix(string(text), "root nonull|") {

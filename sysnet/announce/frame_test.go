@@ -18,7 +18,7 @@ var mac = net.HardwareAddr{2, 0, 0, 0, 0, 0x10}
 func TestBothFormsOfGratuitousARP(t *testing.T) {
 	all, err := frames(netip.MustParseAddr("192.0.2.1"), mac, false)
 	if err != nil || len(all) != 2 {
-		t.Fatalf("%d frames, %v", len(all), err)
+		t.Fatalf("got %d frames, %v, want 2", len(all), err)
 	}
 	for i, operation := range []uint16{layers.ARPRequest, layers.ARPReply} {
 		p := gopacket.NewPacket(all[i], layers.LayerTypeEthernet, gopacket.Default)
@@ -44,7 +44,7 @@ func TestAdvertisementOverridesNeighbourCaches(t *testing.T) {
 	for _, router := range []bool{false, true} {
 		all, err := frames(netip.MustParseAddr("2001:db8::1"), mac, router)
 		if err != nil || len(all) != 1 {
-			t.Fatalf("%d frames, %v", len(all), err)
+			t.Fatalf("got %d frames, %v, want 1", len(all), err)
 		}
 		p := gopacket.NewPacket(all[0], layers.LayerTypeEthernet, gopacket.Default)
 		ip, _ := p.NetworkLayer().(*layers.IPv6)

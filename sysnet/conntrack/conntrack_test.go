@@ -245,7 +245,7 @@ func TestBackendsAreListedAndFlushedTogether(t *testing.T) {
 		t.Errorf("%d of %d, %v", len(page.Entries), page.Total, err)
 	}
 	if n, err := conntrack.FlushOnly(t.Context(), func(id uint32) bool { return id == 2 || id == 9 }); err != nil || n != 10 {
-		t.Errorf("%d deleted, %v", n, err)
+		t.Errorf("got %d deleted, %v, want 10", n, err)
 	}
 	if n := total(t, conntrack.Filter{}); n != 21 {
 		t.Errorf("%d are left", n)

@@ -102,10 +102,10 @@ func TestInvalidQueriesAreRefused(t *testing.T) {
 		}
 	}
 	if n, err := conntrack.Flush(t.Context(), conntrack.Backend(2)); n != 0 || err != nil {
-		t.Errorf("deleting none: %d, %v", n, err)
+		t.Errorf("deleting none: got %d, %v, want 0", n, err)
 	}
 	if n, err := conntrack.FlushOnly(t.Context(), func(id uint32) bool { return id == 2 }); n != 0 || err != nil {
-		t.Errorf("deleting none of some: %d, %v", n, err)
+		t.Errorf("deleting none of some: got %d, %v, want 0", n, err)
 	}
 	if n := total(t, conntrack.Filter{}); n != 1 {
 		t.Errorf("%d entries are left", n)

@@ -105,7 +105,7 @@ func TestUnpublishedMarksAndNonSocketsAreRefused(t *testing.T) {
 		}
 	}
 	if mark, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_MARK); mark != 0 || err != nil {
-		t.Errorf("the mark is %d, %v", mark, err)
+		t.Errorf("the mark is %d, %v, want 0", mark, err)
 	}
 	if err := netd.Ask(t.Context(), ctl.OpMark, rawBody(`{"mark":7}`), nil); !errors.Is(err, ctl.ErrInvalid) {
 		t.Errorf("without a socket: %v", err)

@@ -149,7 +149,7 @@ func TestSealedMemoryQueriesAreValidated(t *testing.T) {
 	good := `{"service":12,"list":[{"key":"10.0.0.1","backend":3,"ttl":7}]}`
 	got, err := ctl.OpenLearned([]*os.File{sealText(t, good)})
 	if want := (ctl.KernelLearned{Service: 12, List: []ctl.KernelSession{{Key: "10.0.0.1", Backend: 3, TTL: 7}}}); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("sessions: %+v, %v", got, err)
+		t.Errorf("sessions: got %+v, %v, want %+v", got, err, want)
 	}
 	keys, err := ctl.OpenFarmKeys([]*os.File{sealText(t, `{"7":["tcp/192.0.2.1:80"]}`)})
 	if err != nil || !reflect.DeepEqual(keys, ctl.FarmKeys{7: {"tcp/192.0.2.1:80"}}) {

@@ -53,7 +53,7 @@ func TestOwnChainsAreCreatedCountedListedAndRemoved(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		got, err := run.Counted(ctx, six, "filter")
 		if want := []Count{{Chain: "SLUICE", Rule: "-j SLUICE-B7"}, {Chain: "SLUICE-B7", Rule: "-p tcp -j ACCEPT"}}; err != nil || !slices.Equal(got, want) {
-			t.Errorf("counted: %+v, %v", got, err)
+			t.Errorf("counted: got %+v, %v, want %+v", got, err, want)
 		}
 	}
 	// A rejected script changes nothing, and the error names the owner.
@@ -108,7 +108,7 @@ func TestProgramErrorsAreShortened(t *testing.T) {
 	}
 	in := program(t, `cat; echo "$LC_ALL $PWD $*"`)
 	if got, err := run(t.Context(), in, "what it reads\n", "-c", "-t"); err != nil || got != "what it reads\nC / -c -t\n" {
-		t.Errorf("it prints %q, %v", got, err)
+		t.Errorf("it prints %q, %v, want %q", got, err, "what it reads\nC / -c -t\n")
 	}
 	if _, err := Find("-of-nobody"); !errors.Is(err, ErrMissing) {
 		t.Errorf("programs that are not there: %v", err)

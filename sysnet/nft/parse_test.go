@@ -117,7 +117,7 @@ func TestOneElementIsReadFromText(t *testing.T) {
 	text := "table inet sluice {\n\tmap session12 {\n\t\ttype ipv4_addr . inet_service : mark\n\t\tsize 262144\n\t\tflags dynamic,timeout\n\t\telements = { 10.0.0.1 . 80 timeout 1d1m expires 1h59s712ms : 0x5c000001 }\n\t}\n}\n"
 	want := Entry{Key: "10.0.0.1 . 80", Value: "0x5c000001", Timeout: 86460, Expires: 3659}
 	if got, err := parseFound(text); err != nil || got != want {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	for _, bad := range []string{"", "elements = {  }", "elements = { 10.0.0.1"} {
 		if got, err := parseFound(bad); err == nil {

@@ -19,6 +19,6 @@ func TestProgramOutputIsBounded(t *testing.T) {
 	}
 	b := &bounded{limit: 10}
 	if _, err := io.Copy(b, printed()); err != nil || b.kept.String() != "0123456789" {
-		t.Errorf("output within the limit: %q, %v", b.kept.String(), err)
+		t.Errorf("output within the limit: got %q, %v, want %q", b.kept.String(), err, "0123456789")
 	}
 }

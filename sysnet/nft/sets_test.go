@@ -120,7 +120,7 @@ func TestLearnedSetsAreEditedPerElement(t *testing.T) {
 
 	for i, want := range []bool{true, false} {
 		if was, err := run.Remove(ctx, id("learned"), learned, "10.0.0.1"); was != want || err != nil {
-			t.Errorf("removed, time %d: %v, %v", i, was, err)
+			t.Errorf("removed, time %d: got %v, %v, want %v", i, was, err, want)
 		}
 	}
 	if was, err := run.Remove(ctx, id("learned"), learned); was || err != nil {
@@ -176,13 +176,13 @@ func TestLearnedSetsAreEditedPerElement(t *testing.T) {
 	must(run.Empty(ctx, id("learned"), learned))
 	must(run.Empty(ctx, id("nothing"), learned))
 	if n, err := nft.CountElements(id("learned")); err != nil || n != 0 {
-		t.Errorf("emptied, it has %d elements, %v", n, err)
+		t.Errorf("emptied, it has %d elements, %v, want 0", n, err)
 	}
 	if text, err := run.Chain(ctx, id("farm1")); err != nil || !strings.Contains(text, "tcp dport 80 accept") {
 		t.Errorf("chain: %q, %v", text, err)
 	}
 	if text, err := run.Chain(ctx, id("farm2")); err != nil || text != "" {
-		t.Errorf("a chain that is not there: %q, %v", text, err)
+		t.Errorf("a chain that is not there: got %q, %v, want \"\"", text, err)
 	}
 	own, err := run.Own(ctx, []nft.Table{table})
 	must(err)

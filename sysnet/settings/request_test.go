@@ -19,7 +19,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := settings.ReadRequest(strings.NewReader(string(b)), q.Kind); err != nil || !reflect.DeepEqual(got, q) {
-			t.Errorf("%s: %v\n%+v", b, err, got)
+			t.Errorf("%s: got %v\n%+v, want %+v", b, err, got, q)
 		}
 	}
 }

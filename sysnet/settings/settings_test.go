@@ -182,7 +182,7 @@ func TestManagerOfNameServersIsNamed(t *testing.T) {
 		b := newBox(t, map[string]string{resolv: "-> " + target})
 		b.wants(dns("192.0.2.53", ""), want)
 		if now, err := os.Readlink(b.path(resolv)); err != nil || now != target {
-			t.Errorf("the link became %s, %v", now, err)
+			t.Errorf("the link became %s, %v, want %s", now, err, target)
 		}
 		b.wants(dns("", ""), "")
 	}

@@ -17,7 +17,7 @@ func TestPasswordsAreComparedByteForByte(t *testing.T) {
 	_, l := pair(t, &fake{password: password})
 	for given, want := range map[string]bool{password: true, "\ufffd\ufffd \"$x\" \\ ü\n": false, "": false} {
 		if right, err := l.RootPassword(t.Context(), given); right != want || err != nil {
-			t.Errorf("%q: %t, %v", given, right, err)
+			t.Errorf("%q: got %t, %v, want %t", given, right, err, want)
 		}
 	}
 	longest := strings.Repeat("x", account.MaxPassword)

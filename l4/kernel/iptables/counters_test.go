@@ -98,7 +98,7 @@ func TestFlushedRulesAreRestored(t *testing.T) {
 				t.Errorf("a rule of all is one of the farm:\n%s", text)
 			}
 			if text, err := filter.Rules(t.Context(), 9); text != "" || err != nil {
-				t.Errorf("a farm that is none: %q, %v", text, err)
+				t.Errorf("a farm that is none: got %q, %v, want \"\"", text, err)
 			}
 			list, err := filter.Objects(t.Context())
 			if err != nil || len(list) <= strings.Count(text, "\n")+1 || list[0].Kind != "iptables rule" || !strings.HasPrefix(list[0].Name, "IPv4 ") || !strings.Contains(list[0].Name, "SLUICE") {

@@ -141,7 +141,7 @@ func TestFailedChangesAreReportedAndRebuilt(t *testing.T) {
 		t.Errorf("the first farm has %q, %v", text, err)
 	}
 	if text, err := filter.Rules(ctx, 8); err != nil || text != "" {
-		t.Errorf("the refused farm has %q, %v", text, err)
+		t.Errorf("the refused farm has %q, %v, want \"\"", text, err)
 	}
 	fails(`echo 'Error: it broke' >&2; exit 1`)
 	if problems := filter.Check(ctx, more); len(problems) != 0 {

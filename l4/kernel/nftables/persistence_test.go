@@ -102,7 +102,7 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 	s.Ask("tcp", l4test.Source(2), to)
 	s.In(func(ctx context.Context) {
 		if n, err := s.Reconciler.FlushSessions(ctx, 1); n != 1 || err != nil {
-			t.Errorf("flushed %d, %v", n, err)
+			t.Errorf("flushed %d, %v, want 1", n, err)
 		}
 	})
 	if list := s.Sessions(1); len(list) != 1 || !list[0].Static {

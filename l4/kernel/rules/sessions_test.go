@@ -46,7 +46,7 @@ func TestSessionsUseAKeyOrItsHash(t *testing.T) {
 			continue
 		}
 		if element, err := m.Element(key); err != nil || element != c.element {
-			t.Errorf("%s %s: the element of %q is %q, %v", c.persist, c.vip, key, element, err)
+			t.Errorf("%s %s: the element of %q is %q, %v, want %q", c.persist, c.vip, key, element, err, c.element)
 		}
 		hashed := strings.HasPrefix(c.element, "0x")
 		if hashed != (m.Clients != nil) || hashed && (m.ClientsID.Name != "client"+strings.TrimPrefix(c.name, "session") || m.Clients.Type == m.Map.Type) {

@@ -140,7 +140,7 @@ func TestEndlessResponseIsBounded(t *testing.T) {
 		}
 	})
 	if said, err := webhook.Send(t.Context(), r, message); err != nil || said != "200 OK" {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("got %q, %v, want %q", said, err, "200 OK")
 	}
 	<-ended
 }

@@ -18,6 +18,6 @@ func TestPreloginContainsItsLength(t *testing.T) {
 		t.Errorf("%d bytes, the length field is %d", len(prelogin), prelogin[3])
 	}
 	if v, err := readVersion(prelogin[headBytes:]); v != "16.0.0" || err != nil {
-		t.Errorf("%s, %v", v, err)
+		t.Errorf("got %s, %v, want %s", v, err, "16.0.0")
 	}
 }

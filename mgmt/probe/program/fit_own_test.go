@@ -49,7 +49,7 @@ func TestPluginsOfTheDataDirectory(t *testing.T) {
 		}
 	}
 	if said, err := run(t, time.Minute, "check_own", folders...); err != nil || said != "own" {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("got %q, %v, want %q", said, err, "own")
 	}
 	s := &starter{end: programs.End{}}
 	program.StartBy(s, func(string) bool { return false })

@@ -151,7 +151,7 @@ func TestLinkedPluginGetsItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said, err := run(t, time.Minute, "check_pop2", dir); err != nil || said != "check_pop2" {
-		t.Errorf("%q, %v", said, err)
+		t.Errorf("got %q, %v, want %q", said, err, "check_pop2")
 	}
 }
 

@@ -134,7 +134,7 @@ func TestAPluginIsStartedByAnother(t *testing.T) {
 		}
 		mayRun = c.mayRun
 		if _, err := run(t, time.Minute, "check_x", dir); err != nil || s.files != c.files {
-			t.Errorf("%o, %t: %d files, %v", c.mode, c.mayRun, s.files, err)
+			t.Errorf("%o, %t: got %d files, %v, want %d", c.mode, c.mayRun, s.files, err, c.files)
 		}
 	}
 	for _, c := range []struct {
