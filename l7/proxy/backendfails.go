@@ -50,7 +50,7 @@ const idleEnd = second
 // backend had the request.
 func (ex *exchange) endedIdle() bool {
 	return ex.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 &&
-		ex.w.loop.Now()-ex.sent < idleEnd
+		ex.w.loop.Now()-ex.record.sent < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with
@@ -120,7 +120,7 @@ func (ex *exchange) BackendFailed(err error) {
 		ex.BackendConnected(ex.w.loop.Now(), true, err)
 	case phaseTunnel:
 		ex.backendStats().Resets++
-		ex.recordFlag(accesslog.AbortedByBackend)
+		ex.record.flag(accesslog.AbortedByBackend)
 		ex.Abort()
 	default:
 		ex.cutBody("connection ended within the body")

@@ -80,7 +80,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	}
 	ex.stats().BytesIn += uint64(in)
 	ex.backendStats().BytesOut += uint64(out)
-	ex.recordMoved(uint64(in), 0)
+	ex.record.moved(uint64(in), 0)
 	err = ex.transmitBody(p[:out])
 	if ex.phase != phaseTunnel {
 		ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
@@ -95,7 +95,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	}
 	if ex.request.done() {
 		if ex.phase == phaseHead { // the client's upload does not count as backend time
-			ex.sent = ex.w.loop.Now()
+			ex.record.sent = ex.w.loop.Now()
 		}
 		ex.listen()
 		return false
@@ -246,7 +246,7 @@ func (ex *exchange) sendBodyPart(p []byte) error {
 		return ex.sendEncoded(p, false)
 	}
 	ex.stats().BytesOut += uint64(len(p))
-	ex.recordMoved(0, uint64(len(p)))
+	ex.record.moved(0, uint64(len(p)))
 	return ex.client.WriteBody(p, ex.response.done(), ex.answerTrailer())
 }
 

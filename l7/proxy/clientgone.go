@@ -14,11 +14,11 @@ import (
 func (ex *exchange) ClientGone() {
 	cl := ex.client
 	delimited := ex.phase == phaseTunnel || ex.delimited()
-	ex.recordFlag(accesslog.AbortedByClient)
+	ex.record.flag(accesslog.AbortedByClient)
 	if ex.phase != phaseTunnel {
 		ex.stats().ClientAborts++
 	}
-	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sent >= int64(patience) {
+	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.record.sent >= int64(patience) {
 		ex.backendStats().Abandoned++
 	}
 	ex.End()

@@ -42,7 +42,7 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 		return err
 	}
 	ex.stats().BytesOut += uint64(len(out))
-	ex.recordMoved(0, uint64(len(out)))
+	ex.record.moved(0, uint64(len(out)))
 	var t []byte
 	if ex.peer.Frames {
 		t = ex.trailerEncoded()

@@ -41,7 +41,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	} else {
 		s.Reuses++
 	}
-	ex.recordConnect(began)
+	ex.record.connected(ex.w.loop.Now() - began)
 	ex.w.engine.Prober.Reached(ex.backend.ID)
 	ex.attempted()
 	if ex.service.TLS != nil {

@@ -62,7 +62,7 @@ func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 		return 0, err
 	}
 	ex.peer.Stats().BytesIn += uint64(in)
-	ex.recordMoved(uint64(in), 0)
+	ex.record.moved(uint64(in), 0)
 	ex.collect(rest[:out])
 	return in, nil
 }
@@ -120,7 +120,7 @@ func (ex *exchange) takeQuestion(p []byte) bool {
 		return false
 	}
 	ex.stats().BytesIn += uint64(in)
-	ex.recordMoved(uint64(in), 0)
+	ex.record.moved(uint64(in), 0)
 	ex.collect(p[:out])
 	if in < len(p) {
 		ex.client.Unread(p[in:])

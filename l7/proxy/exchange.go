@@ -52,7 +52,8 @@ type progress struct {
 	encoding
 	handshake
 	tunnel
-	record
+
+	record record
 }
 
 // phase is the state of an exchange on its backend side.
@@ -217,7 +218,7 @@ func (ex *exchange) End() {
 	if ex.wait != nil {
 		ex.leaveQueue()
 	}
-	ex.recordEnd()
+	ex.record.end(ex)
 	ex.unsave()
 	if ex.asked != nil {
 		ex.w.loop.Buffers.Put(ex.asked)
@@ -235,9 +236,9 @@ func (ex *exchange) End() {
 	undo.Reset()
 	ex.client.Serve(nil)
 	w := ex.w
-	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.id[:0], ex.protocol[:0], ex.offers[:0]
+	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.record.id[:0], ex.protocol[:0], ex.offers[:0]
 	ex.progress = progress{}
-	ex.Key, ex.host, ex.id, ex.protocol, ex.offers = key, host, id, protocol, offers
+	ex.Key, ex.host, ex.record.id, ex.protocol, ex.offers = key, host, id, protocol, offers
 	ex.request.clear()
 	ex.response.clear()
 	w.exchanges.Put(ex)
@@ -288,37 +289,29 @@ func (w *worker) entry(p *client.Peer, f *table.Farm, r *http1.Request) *accessl
 	return e
 }
 
-// recordHead begins the record of an exchange.
-func (ex *exchange) recordHead() {
-	w := ex.w
-	ex.began = w.loop.Now()
-	ex.takeID()
-	if ex.entry = w.entry(ex.peer, ex.farm, &w.req); ex.entry != nil {
-		ex.entry.RequestID(ex.id)
-		ex.farm.Recording.Fields(ex.entry, &w.req)
+// begin begins the record of the current request.
+func (r *record) begin(w *worker, p *client.Peer, f *table.Farm) {
+	r.began = w.loop.Now()
+	if f.Recording.ID != farm.RequestIDOff {
+		r.id = w.query.AppendID(r.id[:0], w.records.IDs)
+	}
+	if r.entry = w.entry(p, f, &w.req); r.entry != nil {
+		r.entry.RequestID(r.id)
+		f.Recording.Fields(r.entry, &w.req)
 	}
 }
 
-// takeID sets the request ID if the farm uses one: that of a trusted peer, or a new one.
-func (ex *exchange) takeID() {
-	f := ex.farm
-	if f.Recording.ID == farm.RequestIDOff {
-		return
-	}
-	ex.id = ex.w.query.AppendID(ex.id[:0], ex.w.records.IDs)
-}
-
-// recordMoved counts bytes from and to the client.
-func (ex *exchange) recordMoved(in, out uint64) {
-	if e := ex.entry; e != nil {
+// moved counts bytes from and to the client.
+func (r *record) moved(in, out uint64) {
+	if e := r.entry; e != nil {
 		e.BytesIn += in
 		e.BytesOut += out
 	}
 }
 
-// recordTry records an attempt to find a backend.
-func (ex *exchange) recordTry() {
-	if e := ex.entry; e != nil {
+// attempt records an attempt to find a backend.
+func (r *record) attempt() {
+	if e := r.entry; e != nil {
 		if e.Tries++; e.Tries > 1 {
 			e.Flags |= accesslog.Retried
 		}
@@ -327,44 +320,44 @@ func (ex *exchange) recordTry() {
 	}
 }
 
-// recordFlag records an event.
-func (ex *exchange) recordFlag(f accesslog.Flags) {
-	if e := ex.entry; e != nil {
+// flag records an event.
+func (r *record) flag(f accesslog.Flags) {
+	if e := r.entry; e != nil {
 		e.Flags |= f
 	}
 }
 
-// recordAnswer records the final response head of the backend.
-func (ex *exchange) recordAnswer(took int64) {
-	now := ex.w.loop.Now()
-	ex.status = ex.w.resp.Status
-	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(now - ex.began)
-	ex.w.shard.BackendTimes(ex.backend.ID).FirstByte.Observe(took)
-	if e := ex.entry; e != nil {
-		e.Response, e.FirstByte = took, now-ex.began
+// answered records the final response head of the backend, which took that long.
+func (r *record) answered(w *worker, f *table.Farm, b *table.Backend, took int64) {
+	now := w.loop.Now()
+	r.status = w.resp.Status
+	w.shard.FarmTimes(f.ID).FirstByte.Observe(now - r.began)
+	w.shard.BackendTimes(b.ID).FirstByte.Observe(took)
+	if e := r.entry; e != nil {
+		e.Response, e.FirstByte = took, now-r.began
 	}
 }
 
-// recordEnd completes the record before the exchange is released.
-func (ex *exchange) recordEnd() {
+// end completes the record before the exchange is released.
+func (r *record) end(ex *exchange) {
 	w := ex.w
 	now := w.loop.Now()
-	total := now - ex.began
-	if ex.status != 0 && ex.phase != phaseTunnel {
+	total := now - r.began
+	if r.status != 0 && ex.phase != phaseTunnel {
 		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
-		if !ex.own {
-			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sent)
+		if !r.own {
+			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - r.sent)
 		}
 	}
-	e := ex.entry
+	e := r.entry
 	if e == nil {
 		return
 	}
-	ex.entry = nil
-	e.Total, e.Status, e.Service = total, uint16(ex.status), ex.service.ID
+	r.entry = nil
+	e.Total, e.Status, e.Service = total, uint16(r.status), ex.service.ID
 	if ex.backend != nil {
 		e.Backend, e.Why = ex.backend.ID, ex.Why
 	}
-	e.Flags |= ex.ending(e)
+	e.Flags |= r.ending(ex, e)
 	w.records.put(e)
 }

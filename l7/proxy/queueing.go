@@ -30,7 +30,7 @@ func (ex *exchange) endWait() {
 		return
 	}
 	ex.stats().Queued--
-	ex.recordQueued()
+	ex.record.queued(ex.w.loop.Now() - ex.queued)
 	ex.client.SetDeadline(0)
 	q, own := wt.queue, wt.own
 	wt.forget()
@@ -66,7 +66,7 @@ func (ex *exchange) noneLeft() {
 		}
 		if ex.Waits(ex.service) { // the queue of its own backend is full
 			ex.Roams = true
-			ex.noAttempt()
+			ex.record.noAttempt()
 			ex.forwardTo()
 			return
 		}
@@ -132,7 +132,7 @@ func (ex *exchange) enqueue() bool {
 	} else if !ex.join(q, own) {
 		return false
 	}
-	ex.noAttempt()
+	ex.record.noAttempt()
 	// Backends that failed the exchange may be usable again by then. Otherwise the health
 	// table excludes them.
 	ex.Tried, ex.backend = balance.Tried{}, nil
@@ -144,13 +144,6 @@ func (ex *exchange) enqueue() bool {
 		ex.queue.Released()
 	}
 	return true
-}
-
-// noAttempt reverts recordTry for an exchange that got no backend.
-func (ex *exchange) noAttempt() {
-	if e := ex.entry; e != nil {
-		e.Tries--
-	}
 }
 
 // join enters the queue q, of the backend own or of the service. It leaves the one in which
@@ -197,7 +190,7 @@ func (ex *exchange) leaveQueue() {
 	wt := ex.wait
 	q := wt.queue
 	ex.stats().Queued--
-	ex.recordQueued()
+	ex.record.queued(ex.w.loop.Now() - ex.queued)
 	switch {
 	case wt.turn:
 		wt.forget()

@@ -44,52 +44,70 @@ func (rec *records) put(e *accesslog.Entry) {
 	rec.free = append(rec.free, e)
 }
 
-// recordQueued records the time in the queue.
-func (ex *exchange) recordQueued() {
-	if e := ex.entry; e != nil {
-		e.Queue += ex.w.loop.Now() - ex.queued
+// queued adds a time in the queue.
+func (r *record) queued(nanos int64) {
+	if e := r.entry; e != nil {
+		e.Queue += nanos
 	}
 }
 
-// recordConnect records the duration of the connect.
-func (ex *exchange) recordConnect(began int64) {
-	if e := ex.entry; e != nil {
-		e.Connect = ex.w.loop.Now() - began
+// noAttempt reverts attempt for an exchange that got no backend.
+func (r *record) noAttempt() {
+	if e := r.entry; e != nil {
+		e.Tries--
 	}
 }
 
-// recordRejection counts a refusal and records its class and reason.
-func (ex *exchange) recordRejection(class rejection.Class, reason string) {
-	ex.w.shard.Rejections(ex.farm.ID)[class]++
-	if e := ex.entry; e != nil {
+// connected records the duration of the connect.
+func (r *record) connected(nanos int64) {
+	if e := r.entry; e != nil {
+		e.Connect = nanos
+	}
+}
+
+// reject counts a refusal and records its class and reason.
+func (r *record) reject(w *worker, f *table.Farm, class rejection.Class, reason string) {
+	w.shard.Rejections(f.ID)[class]++
+	if e := r.entry; e != nil {
 		e.Rejection = uint8(class) + 1
 		e.Reason(reason)
 	}
 }
 
-// recordGoesOn reverts recordRejection if the exchange continues.
-func (ex *exchange) recordGoesOn() {
-	if e := ex.entry; e != nil {
+// clearRejection removes the rejection from the record because the exchange continues.
+func (r *record) clearRejection() {
+	if e := r.entry; e != nil {
 		e.Rejection = 0
 		e.Reason("")
 	}
 }
 
-// recordOwn records a generated response of that many bytes.
-func (ex *exchange) recordOwn(status, bytes int) {
-	ex.status, ex.own = status, true
-	took := ex.w.loop.Now() - ex.began
-	ex.w.shard.FarmTimes(ex.farm.ID).FirstByte.Observe(took)
-	if e := ex.entry; e != nil {
+// generated records a generated response of that many bytes.
+func (r *record) generated(w *worker, f *table.Farm, status, bytes int) {
+	r.status, r.own = status, true
+	took := w.loop.Now() - r.began
+	w.shard.FarmTimes(f.ID).FirstByte.Observe(took)
+	if e := r.entry; e != nil {
 		e.Flags |= accesslog.Own
 		e.FirstByte = took
 		e.BytesOut += uint64(bytes)
 	}
 }
 
+// withID appends the request ID, if any, to field lines. The result is valid until the next
+// call on the loop.
+func (r *record) withID(w *worker, lines []byte) []byte {
+	if len(r.id) == 0 {
+		return lines
+	}
+	rec := &w.records
+	rec.extra = table.AppendIDLine(append(rec.extra[:0], lines...), r.id)
+	return rec.extra
+}
+
 // ending returns which side ended an incomplete exchange.
-func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
-	complete := ex.own || ex.status != 0 && ex.response.done()
+func (r *record) ending(ex *exchange, e *accesslog.Entry) (f accesslog.Flags) {
+	complete := r.own || r.status != 0 && ex.response.done()
 	if ex.phase == phaseTunnel {
 		f, complete = accesslog.Tunnel, ex.clientEnded && ex.backendEnded
 	}

@@ -101,7 +101,7 @@ func (ex *exchange) answerOwn(status int, out []byte, last bool) {
 	cl, s := ex.client, ex.stats()
 	s.Responses[status/100-1]++
 	out = ex.ownID(out)
-	ex.recordOwn(status, len(out))
+	ex.record.generated(ex.w, ex.farm, status, len(out))
 	ex.End()
 	s.BytesOut += uint64(len(out))
 	cl.Answer(out, last)
@@ -146,13 +146,13 @@ func answerReason(err error) string {
 
 // note logs a refusal, as Peer.Note does before there is an exchange.
 func (ex *exchange) note(class rejection.Class, status int, reason string) {
-	ex.recordRejection(class, reason)
+	ex.record.reject(ex.w, ex.farm, class, reason)
 	ex.w.note(class, status, ex.farm.Name, reason, ex.peer.Conn.Peer(), netip.AddrPort{})
 }
 
 // noteBackend logs a fault of the backend.
 func (ex *exchange) noteBackend(class rejection.Class, status int, reason string) {
-	ex.recordRejection(class, reason)
+	ex.record.reject(ex.w, ex.farm, class, reason)
 	w := ex.w
 	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: ex.farm.Name, Reason: reason,
@@ -172,7 +172,7 @@ const maxNamed = 8
 // noteUnserved logs why the exchange got no backend.
 func (ex *exchange) noteUnserved() {
 	reason := "no backend can be used"
-	if ex.entry != nil || ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
+	if ex.record.entry != nil || ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
 		reason = ex.unserved()
 	}
 	ex.note(rejected.NoBackend, 503, reason)
@@ -231,7 +231,7 @@ func (ex *exchange) ownID(out []byte) []byte {
 		return out
 	}
 	at := bytes.IndexByte(out, '\n') + 1
-	field := ex.withID(nil)
+	field := ex.record.withID(ex.w, nil)
 	out = append(out, field...)
 	copy(out[at+len(field):], out[at:len(out)-len(field)])
 	copy(out[at:], field)

@@ -96,7 +96,7 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
 	cl.Serve(ex)
-	ex.recordHead()
+	ex.record.begin(w, ex.peer, f)
 	ex.request.start(r.Body(), &r.Head, true)
 	if m := f.Limits.MaxBody; m > 0 {
 		ex.request.chunked.Limit(m)
@@ -133,8 +133,8 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 		return ex.prepareQuestion(rest)
 	}
 	told := table.Told{Proto: ex.peer.Scheme()}
-	if len(ex.id) > 0 { // copying bytes that were just written stalls the processor
-		told.ID = ex.id
+	if len(ex.record.id) > 0 { // copying bytes that were just written stalls the processor
+		told.ID = ex.record.id
 	}
 	if t := ex.farm.TLS; t != nil && t.TellsClients {
 		told.Certificate = ex.peer.Certificate()
@@ -159,7 +159,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	}
 	w.loop.Scratch = out
 	ex.peer.Stats().BytesIn += uint64(in)
-	ex.recordMoved(uint64(in), 0)
+	ex.record.moved(uint64(in), 0)
 	return in, nil
 }
 
@@ -199,7 +199,7 @@ func (ex *exchange) forwardTo() {
 		return
 	}
 	for {
-		ex.recordTry()
+		ex.record.attempt()
 		i, ok := ex.choose()
 		if !ok && !ex.waitsForOwn() {
 			i, ok = ex.chooseDown()
@@ -215,7 +215,7 @@ func (ex *exchange) forwardTo() {
 		case err == nil && established:
 			ex.up = up
 			ex.backendStats().Reuses++
-			ex.recordFlag(accesslog.Reused)
+			ex.record.flag(accesslog.Reused)
 			ex.send()
 			return
 		case err == nil:
@@ -257,7 +257,7 @@ func (ex *exchange) pick() (int, bool) {
 			ex.stats().Forgotten += n
 		}
 		if ok && ex.Why == accesslog.WhySession {
-			ex.recordFlag(accesslog.Session)
+			ex.record.flag(accesslog.Session)
 		}
 	}
 	return i, ok
@@ -287,7 +287,7 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	pool := ex.w.pool
 	if ex.service.Multiplexed {
 		return pool.Stream(to, &backend.Ask{
-			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.began, Timeout: ex.backend.Timeout,
+			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.record.began, Timeout: ex.backend.Timeout,
 		})
 	}
 	if !ex.fresh && !ex.service.Pinned {
@@ -344,8 +344,8 @@ func (ex *exchange) send() {
 	}
 	b = ex.Address(&w.addressed, b, ex.backend)
 	up := ex.up
-	ex.phase, ex.sent = phaseHead, w.loop.Now()
-	up.SetDeadline(ex.sent + ex.backend.Timeout)
+	ex.phase, ex.record.sent = phaseHead, w.loop.Now()
+	up.SetDeadline(ex.record.sent + ex.backend.Timeout)
 	if err := ex.transmit(b); err != nil {
 		// Refused as a whole: the connection had already ended, so the backend has seen
 		// nothing of this request.

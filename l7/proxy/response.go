@@ -343,18 +343,7 @@ func (ex *exchange) answerID(lines []byte) []byte {
 		return lines
 	}
 	table.RemoveIDs(&ex.w.resp.Head)
-	return ex.withID(lines)
-}
-
-// withID appends the request ID, if any, to field lines. The result is valid until the next
-// call on the loop.
-func (ex *exchange) withID(lines []byte) []byte {
-	if len(ex.id) == 0 {
-		return lines
-	}
-	rec := &ex.w.records
-	rec.extra = table.AppendIDLine(append(rec.extra[:0], lines...), ex.id)
-	return rec.extra
+	return ex.record.withID(ex.w, lines)
 }
 
 // rewriteLocations rewrites Location and Content-Location for the client if they point to
@@ -423,12 +412,12 @@ func (ex *exchange) countAnswer(in, out int) {
 	f := ex.stats()
 	f.Responses[class(ex.w.resp.Status)]++
 	f.BytesOut += uint64(out)
-	took := ex.w.loop.Now() - ex.sent
+	took := ex.w.loop.Now() - ex.record.sent
 	if !ex.recalled { // otherwise it was counted on arrival
 		ex.countTaken(in, took)
 	}
-	ex.recordAnswer(took)
-	ex.recordMoved(0, uint64(out))
+	ex.record.answered(ex.w, ex.farm, ex.backend, took)
+	ex.record.moved(0, uint64(out))
 }
 
 // class returns the counter index of a status. Statuses of 600-999, which backend_leniency

@@ -49,7 +49,7 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 // retryAfter tries another backend after the chosen one sent no response.
 func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.noteBackend(class, 0, reason)
-	ex.recordGoesOn()
+	ex.record.clearRejection()
 	ex.leaveBackend()
 	ex.drop()
 	ex.goOn()
@@ -99,7 +99,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case !ex.mayRetry(table.RetryStatus):
 		return false
 	}
-	ex.countTaken(len(b), w.loop.Now()-ex.sent)
+	ex.countTaken(len(b), w.loop.Now()-ex.record.sent)
 	ex.setReuse(kind)
 	if n+in < len(b) {
 		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))

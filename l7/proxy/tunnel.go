@@ -73,7 +73,7 @@ func (ex *exchange) countTunnel(in, out int) {
 	f.BytesOut += uint64(out)
 	b.BytesOut += uint64(in)
 	b.BytesIn += uint64(out)
-	ex.recordMoved(uint64(in), uint64(out))
+	ex.record.moved(uint64(in), uint64(out))
 }
 
 // tunnelMoved ends the tunnel once both directions have ended.

@@ -89,7 +89,7 @@ func (ex *exchange) notShaken(err error) (status int) {
 	}
 	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))
 	if status == 0 {
-		ex.recordGoesOn()
+		ex.record.clearRejection()
 	}
 	return status
 }
