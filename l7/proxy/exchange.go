@@ -35,7 +35,6 @@ type progress struct {
 
 	oldClient  bool // HTTP/1.0: gets no chunks and no 1xx
 	keepClient bool // the client connection may continue
-	upgrade    bool // the client requested an upgrade
 	counted    bool // counted as in flight at the backend
 	waiting    bool // counted in the backend's load as awaiting the response
 	binds      bool // a login reserved the backend connection for the client
@@ -50,10 +49,10 @@ type progress struct {
 	receiving
 	retries
 	encoding
-	handshake
 	tunnel
 
-	record record
+	upgrade upgrade
+	record  record
 }
 
 // phase is the state of an exchange on its backend side.
@@ -236,9 +235,9 @@ func (ex *exchange) End() {
 	undo.Reset()
 	ex.client.Serve(nil)
 	w := ex.w
-	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.record.id[:0], ex.protocol[:0], ex.offers[:0]
+	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.record.id[:0], ex.upgrade.protocol[:0], ex.upgrade.offers[:0]
 	ex.progress = progress{}
-	ex.Key, ex.host, ex.record.id, ex.protocol, ex.offers = key, host, id, protocol, offers
+	ex.Key, ex.host, ex.record.id, ex.upgrade.protocol, ex.upgrade.offers = key, host, id, protocol, offers
 	ex.request.clear()
 	ex.response.clear()
 	w.exchanges.Put(ex)

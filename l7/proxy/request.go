@@ -90,8 +90,8 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	ex.client, ex.peer = cl, cl.From()
 	ex.w, ex.farm, ex.service, ex.queue = w, f, sv, sv.Queue
 	ex.verb, ex.oldClient, ex.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
-	if ex.upgrade = r.Upgrade; r.Upgrade {
-		ex.askFor(r)
+	if r.Upgrade {
+		ex.upgrade.request(r)
 	}
 	ex.binds = binds(r)
 	ex.host = append(ex.host, r.Host...)
@@ -287,7 +287,7 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	pool := ex.w.pool
 	if ex.service.Multiplexed {
 		return pool.Stream(to, &backend.Ask{
-			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade, Began: ex.record.began, Timeout: ex.backend.Timeout,
+			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade.requested, Began: ex.record.began, Timeout: ex.backend.Timeout,
 		})
 	}
 	if !ex.fresh && !ex.service.Pinned {

@@ -22,7 +22,7 @@ func (ex *exchange) keeps(b []byte) bool {
 	if ex.retried == 0 {
 		rt.Spent[w.index].Request(w.loop.Now())
 	}
-	if len(b) > maxReplay || ex.retried >= rt.Most || ex.upgrade || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
+	if len(b) > maxReplay || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
 	if ex.head == nil {
@@ -36,7 +36,7 @@ func (ex *exchange) keeps(b []byte) bool {
 func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade || ex.client.WantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
 		return false
 	case ex.ahead != nil && c != table.RetryStatus:
 		return false // the backend did respond

@@ -14,7 +14,7 @@ type tunnel struct{ clientEnded, backendEnded bool }
 // only the handshake is HTTP.
 func (ex *exchange) switchProtocol(b []byte, n int) {
 	w := ex.w
-	if err := ex.checkSwitch(); err != nil {
+	if err := ex.upgrade.check(&w.resp, ex.client.WantsTunnel()); err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
@@ -22,7 +22,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if err := ex.checkOffered(); err != nil { // after the rules, which may remove a selection caused by another rule
+	if err := ex.upgrade.checkOffered(&w.resp); err != nil { // after the rules, which may remove a selection caused by another rule
 		ex.badResponse(answerReason(err))
 		return
 	}
