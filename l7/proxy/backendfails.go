@@ -49,8 +49,8 @@ const idleEnd = second
 // endedIdle reports whether the connection probably ended because it was idle, before the
 // backend had the request.
 func (ex *exchange) endedIdle() bool {
-	return ex.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 &&
-		ex.w.loop.Now()-ex.record.sent < idleEnd
+	return ex.sending.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 &&
+		ex.w.loop.Now()-ex.sending.began < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with
@@ -61,12 +61,12 @@ func (ex *exchange) repeatable(err error) bool {
 	}
 	switch why := backend.ErrorOf(err); {
 	case why == nil || why.Lost:
-		return ex.replayable
-	case !why.Unprocessed || ex.head == nil || ex.rejections == maxRejections:
+		return ex.saved.replayable
+	case !why.Unprocessed || ex.saved.bytes == nil || ex.sending.rejections == maxRejections:
 		return false
 	}
-	ex.rejections++
-	ex.bodyRefused = false
+	ex.sending.rejections++
+	ex.sending.bodyRefused = false
 	return true
 }
 
@@ -77,7 +77,7 @@ const maxRejections = 3
 func (ex *exchange) again() {
 	ex.backendStats().Retries++
 	ex.drop()
-	ex.fresh = true
+	ex.sending.fresh = true
 	ex.forwardTo()
 }
 
@@ -131,7 +131,7 @@ func (ex *exchange) BackendFailed(err error) {
 func (ex *exchange) BackendExpired() {
 	defer ex.peer.Conn.Contain()
 	switch {
-	case !ex.request.done() && !ex.bodyRefused && ex.up.Pending() == 0:
+	case !ex.request.done() && !ex.sending.bodyRefused && ex.up.Pending() == 0:
 		// The backend waits for the client, as this exchange does; sendBody sets the deadline
 		// again.
 	case ex.phase == phaseHead:

@@ -51,7 +51,7 @@ func (ex *exchange) bind() {
 // requireHTTP1 ends the exchange of a stream that cannot log in, see above. received is the
 // number of response bytes from the backend.
 func (ex *exchange) requireHTTP1(received int) {
-	ex.countTaken(received, ex.w.loop.Now()-ex.record.sent)
+	ex.countTaken(received, ex.w.loop.Now()-ex.sending.began)
 	ex.note(rejected.Unauthorized, 401, "the backend asks for NTLM or Negotiate, which need HTTP/1.1")
 	ex.stats().Responses[3]++
 	ex.record.generated(ex.w, ex.farm, 401, 0)

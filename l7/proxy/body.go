@@ -38,7 +38,7 @@ func (ex *exchange) ClientReadable() {
 		ex.tunnelUp()
 		return
 	}
-	if ex.bodyRefused {
+	if ex.sending.bodyRefused {
 		return
 	}
 	l := ex.w.loop
@@ -90,12 +90,12 @@ func (ex *exchange) sendBody(p []byte) bool {
 	}
 	if err != nil {
 		// The backend ended early, possibly after a response, which a read will show.
-		ex.bodyRefused = true
+		ex.sending.bodyRefused = true
 		return false
 	}
 	if ex.request.done() {
 		if ex.phase == phaseHead { // the client's upload does not count as backend time
-			ex.record.sent = ex.w.loop.Now()
+			ex.sending.began = ex.w.loop.Now()
 		}
 		ex.listen()
 		return false
@@ -106,37 +106,19 @@ func (ex *exchange) sendBody(p []byte) bool {
 // transmitBody sends more of the body.
 func (ex *exchange) transmitBody(p []byte) error {
 	t := ex.requestTrailer()
-	ex.keepSent(p)
+	most := mostSaved(ex.service)
+	ex.saved.add(ex.w.loop, p, most)
 	if !ex.service.Multiplexed {
-		ex.keepSent(t)
+		ex.saved.add(ex.w.loop, t, most)
 	}
 	return ex.up.SendBody(p, ex.request.done(), t)
-}
-
-// keepSent adds p to the request that may be sent again.
-func (ex *exchange) keepSent(p []byte) {
-	switch {
-	case ex.head == nil:
-	case len(ex.head)+len(p) > ex.mostKept():
-		ex.unsave()
-	default:
-		ex.head = append(ex.w.loop.Buffers.Grow(ex.head, len(p)), p...)
-	}
-}
-
-// mostKept returns the limit of a request that may be sent again.
-func (ex *exchange) mostKept() int {
-	if ex.service.Multiplexed {
-		return maxUnaccepted
-	}
-	return maxReplay
 }
 
 // bodyRoom returns the size of the next read of the request body. If the request is kept,
 // the read fits as well: the window of the backend is exhausted before the limit is.
 func (ex *exchange) bodyRoom() int {
 	const least = 4 << 10 // room for a chunk with its framing
-	if left := ex.mostKept() - len(ex.head); ex.head != nil && ex.service.Multiplexed && left >= least {
+	if left := mostSaved(ex.service) - len(ex.saved.bytes); ex.saved.bytes != nil && ex.service.Multiplexed && left >= least {
 		return min(bodyRead, left)
 	}
 	return bodyRead

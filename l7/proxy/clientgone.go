@@ -18,7 +18,7 @@ func (ex *exchange) ClientGone() {
 	if ex.phase != phaseTunnel {
 		ex.stats().ClientAborts++
 	}
-	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.record.sent >= int64(patience) {
+	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sending.began >= int64(patience) {
 		ex.backendStats().Abandoned++
 	}
 	ex.End()
@@ -83,7 +83,7 @@ func (ex *exchange) CutOff(from func(backend uint32) bool) bool {
 }
 
 // BodyRefused implements client.Exchange.
-func (ex *exchange) BodyRefused() bool { return ex.bodyRefused && ex.head == nil }
+func (ex *exchange) BodyRefused() bool { return ex.sending.bodyRefused && ex.saved.bytes == nil }
 
 // Watches implements client.Exchange.
 func (ex *exchange) Watches() client.Watch {

@@ -45,12 +45,13 @@ type progress struct {
 	question
 	queueWait
 	reviving
-	sending
 	receiving
 	retries
 	encoding
 	tunnel
 
+	saved   savedRequest
+	sending sending
 	upgrade upgrade
 	record  record
 }
@@ -151,21 +152,6 @@ func (b *body) trailer() []byte {
 	return nil
 }
 
-// save keeps the request in the scratch buffer for a later attempt.
-func (ex *exchange) save() {
-	b := ex.w.loop.Scratch
-	ex.head = append(ex.w.loop.Buffers.Get(len(b)), b...)
-}
-
-// unsave releases the saved request, which can then no longer be repeated.
-func (ex *exchange) unsave() {
-	if ex.head != nil {
-		ex.w.loop.Buffers.Put(ex.head)
-		ex.head = nil
-	}
-	ex.replayable = false
-}
-
 // release ends the use of the chosen backend for the picker and the counters, but not of the
 // connection.
 func (ex *exchange) release() {
@@ -218,7 +204,7 @@ func (ex *exchange) End() {
 		ex.leaveQueue()
 	}
 	ex.record.end(ex)
-	ex.unsave()
+	ex.saved.release(ex.w.loop)
 	if ex.asked != nil {
 		ex.w.loop.Buffers.Put(ex.asked)
 	}
@@ -248,7 +234,6 @@ func (ex *exchange) End() {
 type record struct {
 	entry *accesslog.Entry // nil unless logged or watched
 	began int64            // time of the complete request head
-	sent  int64            // time at which the request, or the part that had to be awaited, was passed to the backend
 	id    []byte           // request ID, or empty; its array is reused
 
 	status int  // of the response; 0 before it
@@ -345,7 +330,7 @@ func (r *record) end(ex *exchange) {
 	if r.status != 0 && ex.phase != phaseTunnel {
 		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
 		if !r.own {
-			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - r.sent)
+			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sending.began)
 		}
 	}
 	e := r.entry

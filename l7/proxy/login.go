@@ -143,7 +143,7 @@ func (e *Engine) checked(digest guard.Digest, v guard.Verdict) {
 // await401 makes the exchange wait for a password check that auth requires. invite means that
 // the client gets 100 Continue after success.
 func (ex *exchange) await401(l *login, auth *table.Protection, invite bool) {
-	ex.save()
+	ex.saved.store(ex.w.loop)
 	ex.login, ex.auth, ex.invite = l, auth, invite
 	l.waiting = append(l.waiting, ex)
 }

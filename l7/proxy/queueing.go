@@ -70,7 +70,7 @@ func (ex *exchange) noneLeft() {
 			ex.forwardTo()
 			return
 		}
-		if ex.unshaken > 0 {
+		if ex.sending.unshaken > 0 {
 			ex.failed(502)
 			return
 		}
@@ -175,8 +175,8 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 		s.QueuedTotal++
 	}
 	s.Queued++
-	if ex.head == nil {
-		ex.save()
+	if ex.saved.bytes == nil {
+		ex.saved.store(ex.w.loop)
 	}
 	if !keeps {
 		ex.client.SetDeadline(ex.w.loop.Now() + sv.QueueTimeout)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/dial"
@@ -12,17 +13,52 @@ import (
 
 // sending is the state of an exchange's request.
 type sending struct {
-	// head holds the rewritten request while it may have to be sent again: until a
-	// connection is established, or until the response begins.
-	head []byte
-	// rejections counts backends that did not process the request.
-	rejections uint8
-	// unshaken counts failed handshakes caused by the client's input.
-	unshaken    uint8
-	replayable  bool // head is the whole request and safe to repeat
-	fresh       bool // requires a new connection
-	reused      bool // was sent on a connection of earlier requests
-	bodyRefused bool // the backend accepts no more of the body
+	began       int64 // time at which the request, or the part that had to be awaited, was passed to the backend
+	rejections  uint8 // number of backends that did not process the request
+	unshaken    uint8 // number of failed handshakes caused by the client's input
+	fresh       bool  // requires a new connection
+	reused      bool  // was sent on a connection of earlier requests
+	bodyRefused bool  // the backend accepts no more of the body
+}
+
+// savedRequest is the rewritten request while it may have to be sent again: until a
+// connection is established, or until the response begins.
+type savedRequest struct {
+	bytes      []byte // pooled; nil if nothing is saved
+	replayable bool   // bytes is the whole request and safe to repeat
+}
+
+// store saves the request in the scratch buffer for a later attempt.
+func (s *savedRequest) store(l *loop.Loop) {
+	s.bytes = append(l.Buffers.Get(len(l.Scratch)), l.Scratch...)
+}
+
+// add adds p to the saved request, or releases it if it becomes longer than most.
+func (s *savedRequest) add(l *loop.Loop, p []byte, most int) {
+	switch {
+	case s.bytes == nil:
+	case len(s.bytes)+len(p) > most:
+		s.release(l)
+	default:
+		s.bytes = append(l.Buffers.Grow(s.bytes, len(p)), p...)
+	}
+}
+
+// release releases the saved request, which can then no longer be repeated.
+func (s *savedRequest) release(l *loop.Loop) {
+	if s.bytes != nil {
+		l.Buffers.Put(s.bytes)
+		s.bytes = nil
+	}
+	s.replayable = false
+}
+
+// mostSaved returns the limit of a saved request of a service.
+func mostSaved(sv *table.Service) int {
+	if sv.Multiplexed {
+		return maxUnaccepted
+	}
+	return maxReplay
 }
 
 // maxReplay bounds a request that is kept while an HTTP/2 backend may still reject it
@@ -221,8 +257,8 @@ func (ex *exchange) forwardTo() {
 		case err == nil:
 			ex.up = up
 			ex.connecting(1)
-			if ex.head == nil {
-				ex.save()
+			if ex.saved.bytes == nil {
+				ex.saved.store(ex.w.loop)
 			}
 			return
 		}
@@ -287,10 +323,10 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	pool := ex.w.pool
 	if ex.service.Multiplexed {
 		return pool.Stream(to, &backend.Ask{
-			Owner: ex, New: ex.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade.requested, Began: ex.record.began, Timeout: ex.backend.Timeout,
+			Owner: ex, New: ex.sending.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade.requested, Began: ex.record.began, Timeout: ex.backend.Timeout,
 		})
 	}
-	if !ex.fresh && !ex.service.Pinned {
+	if !ex.sending.fresh && !ex.service.Pinned {
 		if ex.once() {
 			up = pool.IdleAlive(to, ex)
 		} else {
@@ -338,19 +374,19 @@ func (ex *exchange) connecting(by int) {
 // send passes the request received so far to the backend.
 func (ex *exchange) send() {
 	w := ex.w
-	b := ex.head
+	b := ex.saved.bytes
 	if b == nil {
 		b = w.loop.Scratch
 	}
 	b = ex.Address(&w.addressed, b, ex.backend)
 	up := ex.up
-	ex.phase, ex.record.sent = phaseHead, w.loop.Now()
-	up.SetDeadline(ex.record.sent + ex.backend.Timeout)
+	ex.phase, ex.sending.began = phaseHead, w.loop.Now()
+	up.SetDeadline(ex.sending.began + ex.backend.Timeout)
 	if err := ex.transmit(b); err != nil {
 		// Refused as a whole: the connection had already ended, so the backend has seen
 		// nothing of this request.
-		if ex.head == nil {
-			ex.save()
+		if ex.saved.bytes == nil {
+			ex.saved.store(ex.w.loop)
 		}
 		if !up.Reused() {
 			ex.Tried = ex.Tried.With(ex.index()) // the backend resets accepted connections: one attempt is enough
@@ -363,14 +399,14 @@ func (ex *exchange) send() {
 	s.Established++
 	s.BytesOut += uint64(len(b))
 	ex.counted = true
-	ex.reused = up.Reused()
-	ex.replayable = ex.reused && !ex.once()
+	ex.sending.reused = up.Reused()
+	ex.saved.replayable = ex.sending.reused && !ex.once()
 	switch {
 	case ex.service.Retry != nil && ex.keeps(b):
-	case !ex.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed
-		ex.unsave()
-	case ex.head == nil:
-		ex.save()
+	case !ex.saved.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed
+		ex.saved.release(ex.w.loop)
+	case ex.saved.bytes == nil:
+		ex.saved.store(ex.w.loop)
 	}
 }
 

@@ -141,7 +141,7 @@ func (ex *exchange) passInterim() bool {
 		return true
 	}
 	w := ex.w
-	ex.unsave()
+	ex.saved.release(ex.w.loop)
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &http1.ResponseOptions{})
 	if ex.client.Interim(out) != nil {
 		ex.ClientGone()
@@ -223,7 +223,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	} else if !ex.writeAnswer(head, rest[:out]) {
 		return
 	}
-	ex.unsave()
+	ex.saved.release(ex.w.loop)
 	ex.keepAhead(nil)
 	if ex.encoder != nil && out >= ex.encoder.Turn()/2 && !ex.response.done() {
 		ex.up.Again() // other events first
@@ -412,7 +412,7 @@ func (ex *exchange) countAnswer(in, out int) {
 	f := ex.stats()
 	f.Responses[class(ex.w.resp.Status)]++
 	f.BytesOut += uint64(out)
-	took := ex.w.loop.Now() - ex.record.sent
+	took := ex.w.loop.Now() - ex.sending.began
 	if !ex.recalled { // otherwise it was counted on arrival
 		ex.countTaken(in, took)
 	}

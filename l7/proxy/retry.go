@@ -25,8 +25,8 @@ func (ex *exchange) keeps(b []byte) bool {
 	if len(b) > maxReplay || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
-	if ex.head == nil {
-		ex.save()
+	if ex.saved.bytes == nil {
+		ex.saved.store(ex.w.loop)
 	}
 	return true
 }
@@ -36,7 +36,7 @@ func (ex *exchange) keeps(b []byte) bool {
 func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
 		return false
 	case ex.ahead != nil && c != table.RetryStatus:
 		return false // the backend did respond
@@ -64,7 +64,7 @@ func (ex *exchange) leaveBackend() {
 
 // goOn selects another backend and sends it the body as it arrives.
 func (ex *exchange) goOn() {
-	ex.bodyRefused, ex.fresh, ex.seen = false, false, 0
+	ex.sending.bodyRefused, ex.sending.fresh, ex.seen = false, false, 0
 	ex.forwardTo()
 	if ex.wait == nil && ex.up != nil {
 		ex.ClientReadable()
@@ -77,7 +77,7 @@ func (ex *exchange) goOn() {
 // complete.
 func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	r := &ex.w.resp
-	if ex.head == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
+	if ex.saved.bytes == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
 		return false
 	}
 	// The kept bytes must be the original ones, because take modifies its input and the rest
@@ -99,7 +99,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case !ex.mayRetry(table.RetryStatus):
 		return false
 	}
-	ex.countTaken(len(b), w.loop.Now()-ex.record.sent)
+	ex.countTaken(len(b), w.loop.Now()-ex.sending.began)
 	ex.setReuse(kind)
 	if n+in < len(b) {
 		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
@@ -130,7 +130,7 @@ func (ex *exchange) failed(status int) {
 		return
 	}
 	ex.drop()
-	ex.unsave()
+	ex.saved.release(ex.w.loop)
 	ex.keepAhead(nil)
 	if ex.encoder != nil { // planned for the response that failed
 		ex.returnEncoder()
@@ -171,7 +171,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 	if ex.trying == 0 {
 		ex.trying = now
 	}
-	ex.attempt, ex.fresh = right, true // a kept connection does not prove that the backend accepts new ones
+	ex.attempt, ex.sending.fresh = right, true // a kept connection does not prove that the backend accepts new ones
 	ex.Held, ex.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true

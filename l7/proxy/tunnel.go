@@ -34,7 +34,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	ex.countAnswer(len(out), len(out))
 	ex.phase = phaseTunnel
-	ex.unsave()
+	ex.saved.release(ex.w.loop)
 	err := ex.client.Interim(out)
 	if rest := b[n:]; err == nil && len(rest) > 0 {
 		ex.countTunnel(0, len(rest))

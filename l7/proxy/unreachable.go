@@ -83,8 +83,8 @@ func (ex *exchange) concerns(err error) bool {
 
 // notShaken records such a handshake. It returns 502 if the exchange ends with it, else 0.
 func (ex *exchange) notShaken(err error) (status int) {
-	ex.unshaken++
-	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
+	ex.sending.unshaken++
+	if ex.sending.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
 		status = 502
 	}
 	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))
