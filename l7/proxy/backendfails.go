@@ -30,7 +30,7 @@ func (ex *exchange) headEnded(err error) {
 		ex.erred(health.CauseReset)
 	}
 	reason := endReason(err, "connection ended before the answer")
-	if ex.ahead != nil {
+	if ex.head.partial != nil {
 		reason = "connection ended within the head"
 	}
 	if ex.mayRetry(table.RetryReset) {
@@ -49,14 +49,14 @@ const idleEnd = second
 // endedIdle reports whether the connection probably ended because it was idle, before the
 // backend had the request.
 func (ex *exchange) endedIdle() bool {
-	return ex.sending.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 &&
+	return ex.sending.reused && !ex.service.Multiplexed && ex.head.partial == nil && ex.head.interim == 0 &&
 		ex.w.loop.Now()-ex.sending.began < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with
 // err before a response.
 func (ex *exchange) repeatable(err error) bool {
-	if ex.ahead != nil || ex.interim != 0 {
+	if ex.head.partial != nil || ex.head.interim != 0 {
 		return false
 	}
 	switch why := backend.ErrorOf(err); {

@@ -69,13 +69,13 @@ func (ex *exchange) takeKept() bool {
 			return false
 		}
 		ex.backend = &ex.service.Backends[i]
-		return c.Fits(ex.destination()) && !(ex.once() && c.Departed()) && ex.Claim(ex.service, i)
+		return c.Fits(ex.destination()) && !(ex.once() && c.Departed()) && ex.choice.Claim(ex.service, i)
 	})
 	if up == nil {
 		return false
 	}
 	ex.binds = true // unless the service is pinned, a login reserved it
-	ex.up, ex.Why = up, accesslog.WhyPin
+	ex.up, ex.choice.Why = up, accesslog.WhyPin
 	ex.await()
 	ex.backendStats().Reuses++
 	return true

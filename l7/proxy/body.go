@@ -148,8 +148,8 @@ func (ex *exchange) BackendDrained() {
 func (ex *exchange) pumpResponse() {
 	l := ex.w.loop
 	reads, most := readsPerTurn, len(l.In)
-	if ex.encoder != nil {
-		reads, most = 1, ex.encoder.Turn() // encoding costs time as well as memory
+	if ex.encoding.encoder != nil {
+		reads, most = 1, ex.encoding.encoder.Turn() // encoding costs time as well as memory
 	}
 	for range reads {
 		room := ex.client.Room(most)
@@ -161,7 +161,7 @@ func (ex *exchange) pumpResponse() {
 		}
 		n, err := ex.up.Read(l.In[:room])
 		if err == loop.ErrDry {
-			if ex.encoder != nil && !ex.flushEncoded() {
+			if ex.encoding.encoder != nil && !ex.flushEncoded() {
 				return
 			}
 			ex.up.SetDeadline(l.Now() + ex.backend.Timeout)
@@ -182,7 +182,7 @@ func (ex *exchange) pumpResponse() {
 // passBody forwards the next bytes of the response body. It reports whether more are
 // expected.
 func (ex *exchange) passBody(p []byte) bool {
-	in, out, err := ex.takeAnswer(p, ex.unframed() || ex.encoder != nil)
+	in, out, err := ex.takeAnswer(p, ex.unframed() || ex.encoding.encoder != nil)
 	if err != nil {
 		ex.badBody(err)
 		return false
@@ -224,7 +224,7 @@ func (ex *exchange) sentMore(reason string) {
 
 // sendBodyPart forwards content to the client, including the end of the body if it is done.
 func (ex *exchange) sendBodyPart(p []byte) error {
-	if ex.encoder != nil {
+	if ex.encoding.encoder != nil {
 		return ex.sendEncoded(p, false)
 	}
 	ex.stats().BytesOut += uint64(len(p))
@@ -274,7 +274,7 @@ func (ex *exchange) bodyEnded(err error) {
 			return
 		}
 		ex.response.kind = http1.BodyNone
-		if ex.encoder != nil && ex.sendEncoded(nil, true) != nil {
+		if ex.encoding.encoder != nil && ex.sendEncoded(nil, true) != nil {
 			ex.ClientGone()
 			return
 		}

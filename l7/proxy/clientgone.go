@@ -32,7 +32,7 @@ const patience = time.Second
 // ClientExpired implements client.Exchange. The client's timeout has passed.
 func (ex *exchange) ClientExpired() {
 	switch {
-	case ex.wait != nil:
+	case ex.queue.place != nil:
 		ex.waitedTooLong()
 	case ex.phase == phaseTunnel:
 		ex.ClientGone()

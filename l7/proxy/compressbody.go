@@ -56,7 +56,7 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 // last chunk. HTTP/2 streams get neither prefix nor chunks. The result is valid until the
 // next call on the loop.
 func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error) {
-	e, w := ex.encoder, ex.w
+	e, w := ex.encoding.encoder, ex.w
 	framed := !ex.peer.Frames
 	out = w.encoded[:0]
 	if framed {
@@ -114,7 +114,7 @@ func (ex *exchange) frame(out []byte, prefix, n int) []byte {
 // flushEncoded sends the output held back by the encoder, because the backend pauses and the
 // client may be waiting for it.
 func (ex *exchange) flushEncoded() bool {
-	if !ex.encoder.Holds() {
+	if !ex.encoding.encoder.Holds() {
 		return true
 	}
 	if ex.sendEncoded(nil, true) != nil {
@@ -145,8 +145,8 @@ func (ex *exchange) trailerEncoded() []byte {
 
 // returnEncoder returns the encoder to the pool, whether or not the body is complete.
 func (ex *exchange) returnEncoder() {
-	ex.w.encoders.Put(ex.encoder)
-	ex.encoder = nil
+	ex.w.encoders.Put(ex.encoding.encoder)
+	ex.encoding.encoder = nil
 }
 
 // keepEncoded releases memory that is rarely needed.

@@ -23,7 +23,7 @@ type encoding struct {
 	encoder *compress.Encoder // nil without compression
 	coding  compress.Coding   // the coding to use; None also if the service does not compress
 	vary    bool              // varyLine is added
-	told    []byte            // further line to add
+	line    []byte            // further line to add
 }
 
 // encodable holds the properties of a response that concern encoding.
@@ -57,7 +57,7 @@ func readEncodable(h *http1.Head) (e encodable) {
 // response has the fields of a GET but no framing, because the length is unknown.
 func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	c, r := ex.service.Compress, &ex.w.resp
-	ex.vary, ex.told = false, nil
+	ex.encoding.vary, ex.encoding.line = false, nil
 	i := r.Find(http1.KnownContentType)
 	if i < 0 || !mayEncode(r.Status) || !c.Wants(r.Value(i)) {
 		return
@@ -66,14 +66,14 @@ func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	if e.never {
 		return
 	}
-	ex.vary = !e.varies
+	ex.encoding.vary = !e.varies
 	length := r.ContentLength // -1 if unknown
 	switch {
-	case ex.coding == compress.None || length >= 0 && length < c.Min:
+	case ex.encoding.coding == compress.None || length >= 0 && length < c.Min:
 	case head:
-		ex.markEncoded(ex.coding)
+		ex.markEncoded(ex.encoding.coding)
 	case kind != http1.BodyNone:
-		if ex.encoder = ex.w.encoders.Get(ex.coding, c.Level); ex.encoder == nil {
+		if ex.encoding.encoder = ex.w.encoders.Get(ex.encoding.coding, c.Level); ex.encoding.encoder == nil {
 			ex.stats().CompressFull++
 		}
 	}
@@ -89,7 +89,7 @@ func (ex *exchange) setEncoding(out int) {
 		return
 	}
 	ex.stats().Compressed++
-	ex.markEncoded(ex.encoder.Coding())
+	ex.markEncoded(ex.encoding.encoder.Coding())
 	r.Chunked = !ex.peer.Frames
 }
 
@@ -100,7 +100,7 @@ func (ex *exchange) markEncoded(c compress.Coding) {
 	w := ex.w
 	h := &w.resp.Head
 	h.ContentLength, h.Chunked = -1, false
-	ex.told = codingLines[c]
+	ex.encoding.line = codingLines[c]
 	for i := range h.Fields[:h.NumFields] {
 		name := h.Name(i)
 		switch {
@@ -133,10 +133,10 @@ func isDigest(name []byte) bool {
 
 // withEncoding appends the lines about compression to the lines of a response.
 func (ex *exchange) withEncoding(add []byte) []byte {
-	if ex.vary {
+	if ex.encoding.vary {
 		add = ex.w.join(add, varyLine)
 	}
-	return ex.w.join(add, ex.told)
+	return ex.w.join(add, ex.encoding.line)
 }
 
 // mayEncode reports whether a response with that status may be encoded. A 206 is a part of

@@ -29,7 +29,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 			return
 		}
 		ex.forwardTo()
-		if ex.wait == nil && ex.up != nil {
+		if ex.queue.place == nil && ex.up != nil {
 			ex.ClientReadable() // the body may have arrived meanwhile
 		}
 		return

@@ -14,9 +14,9 @@ import (
 
 // question is a query to the gslb farm of a service: DNS over HTTPS (RFC 8484).
 type question struct {
-	asked []byte         // the message received so far; pooled
-	from  netip.AddrPort // client address
-	wrong *dohError      // why it is invalid
+	message []byte         // received so far; pooled
+	from    netip.AddrPort // client address
+	wrong   *dohError      // why it is invalid
 }
 
 // dohError is the response to an invalid query.
@@ -41,7 +41,7 @@ var (
 // prepareQuestion reads the query from the URL or from the body received so far.
 func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	r := &ex.w.req
-	ex.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
+	ex.question.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
 	ex.w.loop.Scratch = ex.w.loop.Scratch[:0]
 	ex.phase = phaseHead // no backend is needed
 	switch r.Verb {
@@ -50,12 +50,12 @@ func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	case http1.VerbPOST:
 		switch i := r.Lookup("content-type"); {
 		case i < 0 || !isMessage(r.Value(i)):
-			ex.wrong = notThatType
+			ex.question.wrong = notThatType
 		case r.Body() == http1.BodyNone:
-			ex.wrong = noQuestion
+			ex.question.wrong = noQuestion
 		}
 	default:
-		ex.wrong = noMethod
+		ex.question.wrong = noMethod
 	}
 	in, out, err := ex.request.take(rest, true)
 	if err != nil {
@@ -75,7 +75,7 @@ func isMessage(value []byte) bool {
 
 // fromAddress decodes the message in the query part of the path.
 func (ex *exchange) fromAddress(path []byte) {
-	ex.wrong = noQuestion
+	ex.question.wrong = noQuestion
 	_, query, _ := bytes.Cut(path, []byte{'?'})
 	for len(query) > 0 {
 		var one []byte
@@ -86,13 +86,13 @@ func (ex *exchange) fromAddress(path []byte) {
 		}
 		text = bytes.TrimRight(text, "=") // some clients pad
 		b := ex.w.loop.Buffers.Get(base64.RawURLEncoding.DecodedLen(len(text)))
-		ex.asked, ex.wrong = b, nil
+		ex.question.message, ex.question.wrong = b, nil
 		n, err := base64.RawURLEncoding.Decode(b[:cap(b)], text)
 		if err != nil {
-			ex.wrong = notEncoded
+			ex.question.wrong = notEncoded
 			return
 		}
-		ex.asked = b[:n]
+		ex.question.message = b[:n]
 		return
 	}
 }
@@ -101,13 +101,13 @@ func (ex *exchange) fromAddress(path []byte) {
 // §9.3.1).
 func (ex *exchange) collect(p []byte) {
 	switch {
-	case ex.verb != http1.VerbPOST || ex.wrong != nil:
-	case len(ex.asked)+len(p) > names.MaxMessage:
-		ex.wrong = tooLong
-	case ex.asked == nil:
-		ex.asked = append(ex.w.loop.Buffers.Get(max(len(p), 512)), p...)
+	case ex.verb != http1.VerbPOST || ex.question.wrong != nil:
+	case len(ex.question.message)+len(p) > names.MaxMessage:
+		ex.question.wrong = tooLong
+	case ex.question.message == nil:
+		ex.question.message = append(ex.w.loop.Buffers.Get(max(len(p), 512)), p...)
 	default:
-		ex.asked = append(ex.w.loop.Buffers.Grow(ex.asked, len(p)), p...)
+		ex.question.message = append(ex.w.loop.Buffers.Grow(ex.question.message, len(p)), p...)
 	}
 }
 
@@ -125,7 +125,7 @@ func (ex *exchange) takeQuestion(p []byte) bool {
 	if in < len(p) {
 		ex.client.Unread(p[in:])
 	}
-	if ex.wrong == nil && !ex.request.done() {
+	if ex.question.wrong == nil && !ex.request.done() {
 		return true
 	}
 	ex.ask()
@@ -134,13 +134,13 @@ func (ex *exchange) takeQuestion(p []byte) bool {
 
 // ask resolves the query once its client is authenticated and the message is complete.
 func (ex *exchange) ask() {
-	if ex.login != nil || ex.wrong == nil && !ex.request.done() {
+	if ex.login.check != nil || ex.question.wrong == nil && !ex.request.done() {
 		return
 	}
-	no := ex.wrong
+	no := ex.question.wrong
 	if no == nil {
 		w := ex.w
-		answer, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.asked, ex.from)
+		answer, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.question.message, ex.question.from)
 		switch what {
 		case names.Answered:
 			ex.answerQuestion(answer)

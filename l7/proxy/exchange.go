@@ -33,27 +33,32 @@ type progress struct {
 	verb http1.Verb
 	host []byte // of the request; its array is reused
 
-	oldClient  bool // HTTP/1.0: gets no chunks and no 1xx
-	keepClient bool // the client connection may continue
-	counted    bool // counted as in flight at the backend
-	waiting    bool // counted in the backend's load as awaiting the response
-	binds      bool // a login reserved the backend connection for the client
+	oldClient   bool // HTTP/1.0: gets no chunks and no 1xx
+	keepClient  bool // the client connection may continue
+	keepBackend bool // the backend connection may continue
+	binds       bool // a login reserved the backend connection for the client
 
-	table.Choice
-	table.Outgoing
-	loginWait
-	question
-	queueWait
-	reviving
-	receiving
-	retries
-	encoding
-	tunnel
+	choice   table.Choice
+	outgoing table.Outgoing
+	login    loginWait
+	question question
+	queue    queueWait
+	revival  revival
+	load     load
+	saved    savedRequest
+	sending  sending
+	upgrade  upgrade
+	head     responseHead
+	retry    retries
+	encoding encoding
+	tunnel   tunnel
+	record   record
+}
 
-	saved   savedRequest
-	sending sending
-	upgrade upgrade
-	record  record
+// load is the exchange's share of its backend's load, beside the reservation of the picker.
+type load struct {
+	counted bool // counted as in flight
+	waiting bool // counted as awaiting the response
 }
 
 // phase is the state of an exchange on its backend side.
@@ -156,13 +161,13 @@ func (b *body) trailer() []byte {
 // connection.
 func (ex *exchange) release() {
 	ex.arrived()
-	if held := ex.Held; held != nil {
-		ex.Held = nil
+	if held := ex.choice.Held; held != nil {
+		ex.choice.Held = nil
 		held.Done()
 		ex.released()
 	}
-	if ex.counted {
-		ex.counted = false
+	if ex.load.counted {
+		ex.load.counted = false
 		ex.backendStats().Established--
 	}
 }
@@ -193,41 +198,41 @@ func (ex *exchange) finish() {
 // End implements client.Exchange. It releases the exchange, and its client continues without
 // it.
 func (ex *exchange) End() {
-	if ex.login != nil {
-		ex.login.leave(ex)
+	if ex.login.check != nil {
+		ex.login.check.leave(ex)
 	}
 	ex.drop()
-	if ex.attempt != nil {
+	if ex.revival.attempt != nil {
 		ex.endAttempt()
 	}
-	if ex.wait != nil {
+	if ex.queue.place != nil {
 		ex.leaveQueue()
 	}
 	ex.record.end(ex)
 	ex.saved.release(ex.w.loop)
-	if ex.asked != nil {
-		ex.w.loop.Buffers.Put(ex.asked)
+	if ex.question.message != nil {
+		ex.w.loop.Buffers.Put(ex.question.message)
 	}
-	if ex.ahead != nil {
-		ex.w.loop.Buffers.Put(ex.ahead)
+	if ex.head.partial != nil {
+		ex.w.loop.Buffers.Put(ex.head.partial)
 	}
-	if ex.last != nil {
-		ex.w.loop.Buffers.Put(ex.last)
+	if ex.retry.last != nil {
+		ex.w.loop.Buffers.Put(ex.retry.last)
 	}
-	if ex.encoder != nil {
+	if ex.encoding.encoder != nil {
 		ex.returnEncoder()
 	}
-	undo := ex.Undo
+	undo := ex.outgoing.Undo
 	undo.Reset()
 	ex.client.Serve(nil)
 	w := ex.w
-	key, host, id, protocol, offers := ex.Key[:0], ex.host[:0], ex.record.id[:0], ex.upgrade.protocol[:0], ex.upgrade.offers[:0]
+	key, host, id, protocol, offers := ex.choice.Key[:0], ex.host[:0], ex.record.id[:0], ex.upgrade.protocol[:0], ex.upgrade.offers[:0]
 	ex.progress = progress{}
-	ex.Key, ex.host, ex.record.id, ex.upgrade.protocol, ex.upgrade.offers = key, host, id, protocol, offers
+	ex.choice.Key, ex.host, ex.record.id, ex.upgrade.protocol, ex.upgrade.offers = key, host, id, protocol, offers
 	ex.request.clear()
 	ex.response.clear()
 	w.exchanges.Put(ex)
-	ex.Undo = undo
+	ex.outgoing.Undo = undo
 }
 
 // record is the log data of an exchange.
@@ -340,7 +345,7 @@ func (r *record) end(ex *exchange) {
 	r.entry = nil
 	e.Total, e.Status, e.Service = total, uint16(r.status), ex.service.ID
 	if ex.backend != nil {
-		e.Backend, e.Why = ex.backend.ID, ex.Why
+		e.Backend, e.Why = ex.backend.ID, ex.choice.Why
 	}
 	e.Flags |= r.ending(ex, e)
 	w.records.put(e)

@@ -22,10 +22,10 @@ func (ex *exchange) rewriteLocation(index int) {
 		w.location = append(w.location, ex.peer.Scheme()...)
 		w.location = append(w.location, "://"...)
 		w.location = append(w.location, ex.host...)
-		w.location, _ = ex.Undo.Append(w.location, path)
+		w.location, _ = ex.outgoing.Undo.Append(w.location, path)
 		changed = true
 	case len(path) > 0 && path[0] == '/':
-		w.location, changed = ex.Undo.Append(w.location, path)
+		w.location, changed = ex.outgoing.Undo.Append(w.location, path)
 	}
 	if value, ok := http1.CheckValue(w.location[from:]); ok && changed {
 		w.resp.Edit(index, value)

@@ -68,7 +68,7 @@ type login struct {
 
 // loginWait is an exchange's wait for a login.
 type loginWait struct {
-	login  *login            // pending check before a backend is selected; may be nil
+	check  *login            // pending check before a backend is selected; may be nil
 	auth   *table.Protection // that requires it
 	invite bool              // the client waits for 100 Continue
 }
@@ -144,7 +144,7 @@ func (e *Engine) checked(digest guard.Digest, v guard.Verdict) {
 // the client gets 100 Continue after success.
 func (ex *exchange) await401(l *login, auth *table.Protection, invite bool) {
 	ex.saved.store(ex.w.loop)
-	ex.login, ex.auth, ex.invite = l, auth, invite
+	ex.login.check, ex.login.auth, ex.login.invite = l, auth, invite
 	l.waiting = append(l.waiting, ex)
 }
 
@@ -171,7 +171,7 @@ func (w *worker) checked(digest guard.Digest, v guard.Verdict) {
 	for len(l.waiting) > 0 {
 		ex := l.waiting[0]
 		l.waiting = l.waiting[1:]
-		ex.login = nil
+		ex.login.check = nil
 		ex.authenticated(v)
 	}
 }
@@ -187,10 +187,10 @@ func (ex *exchange) authenticated(v guard.Verdict) {
 		return
 	case guard.Wrong:
 		ex.note(rejected.Unauthorized, 401, table.RefusedPassword.Reason)
-		ex.failWith(401, ex.auth.UserChallenge)
+		ex.failWith(401, ex.login.auth.UserChallenge)
 		return
 	}
-	if ex.invite && !ex.inviteBody() {
+	if ex.login.invite && !ex.inviteBody() {
 		return
 	}
 	ex.forwardTo()

@@ -16,28 +16,28 @@ const maxWaits = 8
 
 // queueWait is an exchange's wait for a backend with room.
 type queueWait struct {
-	queue  *state.Queue // of the service
-	wait   *waiter      // its place there, or in the queue of its own backend; nil while not waiting
+	shared *state.Queue // of the service
+	place  *waiter      // in it, or in the queue of its own backend; nil while not waiting
 	waits  uint8        // number of waits
 	late   bool         // it waited too long for its own backend and looks for another
-	queued int64        // start of the wait
+	since  int64        // start of the wait
 }
 
 // endWait ends the wait of an exchange that got a backend.
 func (ex *exchange) endWait() {
-	wt := ex.wait
+	wt := ex.queue.place
 	if wt == nil {
 		return
 	}
 	ex.stats().Queued--
-	ex.record.queued(ex.w.loop.Now() - ex.queued)
+	ex.record.queued(ex.w.loop.Now() - ex.queue.since)
 	ex.client.SetDeadline(0)
 	q, own := wt.queue, wt.own
 	wt.forget()
 	if own != 0 {
 		ex.passTurn(q, own)
 	} else if free, _ := ex.service.Picker.Room(); free {
-		ex.queue.Released()
+		ex.queue.shared.Released()
 	}
 }
 
@@ -54,18 +54,18 @@ func (ex *exchange) released() {
 	if ex.backend != nil {
 		ex.backend.Queue.Released()
 	}
-	ex.queue.Released()
+	ex.queue.shared.Released()
 }
 
 // noneLeft continues without an available backend.
 func (ex *exchange) noneLeft() {
 	ex.endAttempt()
-	if ex.last == nil {
+	if ex.retry.last == nil {
 		if ex.enqueue() {
 			return
 		}
-		if ex.Waits(ex.service) { // the queue of its own backend is full
-			ex.Roams = true
+		if ex.choice.Waits(ex.service) { // the queue of its own backend is full
+			ex.choice.Roams = true
 			ex.record.noAttempt()
 			ex.forwardTo()
 			return
@@ -74,7 +74,7 @@ func (ex *exchange) noneLeft() {
 			ex.failed(502)
 			return
 		}
-		if ex.late && ex.lacksRoom() {
+		if ex.queue.late && ex.lacksRoom() {
 			ex.noteLate()
 		} else {
 			ex.stats().NoBackend++
@@ -87,7 +87,7 @@ func (ex *exchange) noneLeft() {
 // lacksRoom reports whether some backends could serve the exchange, and all of these are full.
 func (ex *exchange) lacksRoom() bool {
 	_, usable := ex.service.Picker.Room()
-	return ex.Tried == balance.Tried{} && (usable || ex.Full > 0)
+	return ex.choice.Tried == balance.Tried{} && (usable || ex.choice.Full > 0)
 }
 
 // noteLate counts and logs that no backend had room before the timeout of the queue.
@@ -102,17 +102,17 @@ func (ex *exchange) noteLate() {
 // for.
 func (ex *exchange) mayWait() bool {
 	sv := ex.service
-	if sv.QueueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
+	if sv.QueueLength == 0 && ex.queue.place == nil || ex.queue.waits >= maxWaits {
 		return false
 	}
-	return ex.waitsForOwn() || ex.MayWait(sv)
+	return ex.waitsForOwn() || ex.choice.MayWait(sv)
 }
 
 // waitsForOwn reports whether the exchange should wait for room at its client's own backend.
 // Clients that wait there stay if the queue is switched off.
 func (ex *exchange) waitsForOwn() bool {
-	sv, wt := ex.service, ex.wait
-	return ex.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.Full > 0 && wt.own == sv.Backends[ex.Full-1].ID
+	sv, wt := ex.service, ex.queue.place
+	return ex.choice.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.choice.Full > 0 && wt.own == sv.Backends[ex.choice.Full-1].ID
 }
 
 // enqueue queues an exchange without a backend. It returns false if the exchange must be
@@ -121,12 +121,12 @@ func (ex *exchange) enqueue() bool {
 	if !ex.mayWait() {
 		return false
 	}
-	q, own := ex.queue, uint32(0)
+	q, own := ex.queue.shared, uint32(0)
 	if ex.waitsForOwn() {
-		b := &ex.service.Backends[ex.Full-1]
+		b := &ex.service.Backends[ex.choice.Full-1]
 		q, own = b.Queue, b.ID
 	}
-	if wt := ex.wait; wt != nil && wt.queue == q {
+	if wt := ex.queue.place; wt != nil && wt.queue == q {
 		wt.turn = false
 		q.Rejoin(&wt.Waiting)
 	} else if !ex.join(q, own) {
@@ -135,13 +135,13 @@ func (ex *exchange) enqueue() bool {
 	ex.record.noAttempt()
 	// Backends that failed the exchange may be usable again by then. Otherwise the health
 	// table excludes them.
-	ex.Tried, ex.backend = balance.Tried{}, nil
+	ex.choice.Tried, ex.backend = balance.Tried{}, nil
 	if own != 0 {
 		ex.passTurn(q, own)
 		return true
 	}
 	if free, usable := ex.service.Picker.Room(); free || !usable {
-		ex.queue.Released()
+		ex.queue.shared.Released()
 	}
 	return true
 }
@@ -150,8 +150,8 @@ func (ex *exchange) enqueue() bool {
 // the exchange waits; if queues are switched off, it is not refused and keeps its deadline.
 func (ex *exchange) join(q *state.Queue, own uint32) bool {
 	sv, s := ex.service, ex.stats()
-	front, limit, keeps := ex.Turned, sv.QueueLength, false
-	if ex.wait != nil {
+	front, limit, keeps := ex.choice.Turned, sv.QueueLength, false
+	if ex.queue.place != nil {
 		front = false // several come from the other queue, in order
 		ex.leaveQueue()
 		if keeps = limit == 0; keeps {
@@ -170,8 +170,8 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 		}
 		return false
 	}
-	ex.wait, ex.queued = wt, ex.w.loop.Now()
-	if ex.waits++; ex.waits == 1 {
+	ex.queue.place, ex.queue.since = wt, ex.w.loop.Now()
+	if ex.queue.waits++; ex.queue.waits == 1 {
 		s.QueuedTotal++
 	}
 	s.Queued++
@@ -187,10 +187,10 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 
 // leaveQueue removes an exchange that ends. If it was its turn, the turn is passed on.
 func (ex *exchange) leaveQueue() {
-	wt := ex.wait
+	wt := ex.queue.place
 	q := wt.queue
 	ex.stats().Queued--
-	ex.record.queued(ex.w.loop.Now() - ex.queued)
+	ex.record.queued(ex.w.loop.Now() - ex.queue.since)
 	switch {
 	case wt.turn:
 		wt.forget()
@@ -198,17 +198,17 @@ func (ex *exchange) leaveQueue() {
 	case q.Leave(&wt.Waiting):
 		wt.forget()
 	default: // called passes the turn on
-		ex.wait, wt.ex = nil, nil
+		ex.queue.place, wt.ex = nil, nil
 	}
 }
 
 // waitedTooLong responds after a timeout in the queue. A client that waited for its own
 // backend gets another one if there is room.
 func (ex *exchange) waitedTooLong() {
-	if ex.wait.own != 0 {
+	if ex.queue.place.own != 0 {
 		ex.leaveQueue()
 		ex.client.SetDeadline(0)
-		ex.Turned, ex.Roams, ex.late, ex.waits = true, true, true, maxWaits
+		ex.choice.Turned, ex.choice.Roams, ex.queue.late, ex.queue.waits = true, true, true, maxWaits
 		ex.goOn()
 		return
 	}
@@ -233,8 +233,8 @@ func (ex *exchange) renew() {
 }
 
 func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
-	ex.MoveTo(sv, ex.service)
-	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
+	ex.choice.MoveTo(sv, ex.service)
+	ex.farm, ex.service, ex.queue.shared = f, sv, sv.Queue
 }
 
 // waiter is an exchange in a queue. Everything except its place belongs to the loop of the
@@ -261,7 +261,7 @@ func (w *worker) waiterOf(ex *exchange, q *state.Queue) *waiter {
 
 // forget releases the place of an exchange that no longer waits.
 func (wt *waiter) forget() {
-	wt.ex.wait, wt.ex = nil, nil
+	wt.ex.queue.place, wt.ex = nil, nil
 	wt.turn = false
 	wt.w.waiters.Put(wt)
 	wt.queue.Done()
@@ -279,23 +279,23 @@ func (wt *waiter) called() {
 	defer ex.peer.Conn.Contain()
 	peer := ex.peer
 	corked := peer.Cork()
-	wt.turn, ex.Turned = true, true
+	wt.turn, ex.choice.Turned = true, true
 	ex.renew()
 	ex.goOn()
 	peer.Uncork(corked)
 }
 
 func (ex *exchange) chooseInTurn() (int, bool) {
-	q := ex.queue
-	if !ex.Turned && q.Len() > 0 {
-		ex.Hold(ex.service)
+	q := ex.queue.shared
+	if !ex.choice.Turned && q.Len() > 0 {
+		ex.choice.Hold(ex.service)
 		return -1, false
 	}
 	i, ok := ex.pick()
 	if !ok {
 		return -1, false
 	}
-	ex.Turned = true
+	ex.choice.Turned = true
 	ex.endWait()
 	return i, true
 }

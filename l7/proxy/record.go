@@ -109,7 +109,7 @@ func (r *record) withID(w *worker, lines []byte) []byte {
 func (r *record) ending(ex *exchange, e *accesslog.Entry) (f accesslog.Flags) {
 	complete := r.own || r.status != 0 && ex.response.done()
 	if ex.phase == phaseTunnel {
-		f, complete = accesslog.Tunnel, ex.clientEnded && ex.backendEnded
+		f, complete = accesslog.Tunnel, ex.tunnel.clientEnded && ex.tunnel.backendEnded
 	}
 	switch {
 	case complete || e.Flags&(accesslog.AbortedByClient|accesslog.AbortedByBackend) != 0:

@@ -185,7 +185,7 @@ func (ex *exchange) unserved() string {
 	switch {
 	case len(sv.Backends) == 0:
 		return "the service has no backend"
-	case ex.mayWait() && ex.queue.Len() >= sv.QueueLength:
+	case ex.mayWait() && ex.queue.shared.Len() >= sv.QueueLength:
 		return "no backend has room, and the queue is full"
 	}
 	var text strings.Builder
@@ -211,7 +211,7 @@ func (ex *exchange) unserved() string {
 // unusable returns why the exchange did not get backend i.
 func (ex *exchange) unusable(i int) string {
 	m := ex.service.Picker.Member(i)
-	switch v := ex.service.Picker.Verdict(i, ex.Tried); {
+	switch v := ex.service.Picker.Verdict(i, ex.choice.Tried); {
 	case v == balance.Down && m.Slot.Ejected():
 		return "ejected"
 	case v == balance.Down && m.Slot.Guardian() == health.Down:

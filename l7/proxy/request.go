@@ -124,7 +124,7 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	r := &w.req
 	// Field by field: a composite literal of 512 bytes would be built separately and copied.
 	ex.client, ex.peer = cl, cl.From()
-	ex.w, ex.farm, ex.service, ex.queue = w, f, sv, sv.Queue
+	ex.w, ex.farm, ex.service, ex.queue.shared = w, f, sv, sv.Queue
 	ex.verb, ex.oldClient, ex.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
 	if r.Upgrade {
 		ex.upgrade.request(r)
@@ -139,7 +139,7 @@ func (ex *exchange) start(w *worker, cl client.Client, f *table.Farm, sv *table.
 	}
 	invite = w.query.Invites()
 	if c := sv.Compress; c != nil && !ex.oldClient {
-		ex.coding = c.Accepted(&r.Head)
+		ex.encoding.coding = c.Accepted(&r.Head)
 	}
 	return invite
 }
@@ -175,7 +175,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 	if t := ex.farm.TLS; t != nil && t.TellsClients {
 		told.Certificate = ex.peer.Certificate()
 	}
-	if err := ex.Revise(&ex.w.query, ex.service, &ex.Choice, &told); err != nil {
+	if err := ex.outgoing.Revise(&ex.w.query, ex.service, &ex.choice, &told); err != nil {
 		return 0, err
 	}
 	return ex.assemble(rest)
@@ -184,7 +184,7 @@ func (ex *exchange) prepare(rest []byte) (used int, err error) {
 // assemble writes the request.
 func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	w := ex.w
-	out := ex.Append(w.loop.Scratch[:0], &w.query)
+	out := ex.outgoing.Append(w.loop.Scratch[:0], &w.query)
 	in, n, err := ex.request.take(rest, ex.service.Multiplexed)
 	if err != nil {
 		return 0, err
@@ -230,7 +230,7 @@ func (ex *exchange) forwardTo() {
 		ex.ask()
 		return
 	}
-	if ex.keepsOwn() && ex.wait == nil && ex.takeKept() {
+	if ex.keepsOwn() && ex.queue.place == nil && ex.takeKept() {
 		ex.send()
 		return
 	}
@@ -279,7 +279,7 @@ func (ex *exchange) keepsOwn() bool {
 
 // choose picks a backend, unless queued exchanges go first.
 func (ex *exchange) choose() (int, bool) {
-	if ex.service.QueueLength == 0 && ex.wait == nil {
+	if ex.service.QueueLength == 0 && ex.queue.place == nil {
 		return ex.pick()
 	}
 	return ex.chooseInTurn()
@@ -287,12 +287,12 @@ func (ex *exchange) choose() (int, bool) {
 
 // pick selects the backend and counts evicted sessions.
 func (ex *exchange) pick() (int, bool) {
-	i, ok := ex.Pick(ex.service)
-	if ex.Keyed(ex.service) {
+	i, ok := ex.choice.Pick(ex.service)
+	if ex.choice.Keyed(ex.service) {
 		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation does not count or evict sessions
 			ex.stats().Forgotten += n
 		}
-		if ok && ex.Why == accesslog.WhySession {
+		if ok && ex.choice.Why == accesslog.WhySession {
 			ex.record.flag(accesslog.Session)
 		}
 	}
@@ -303,7 +303,7 @@ func (ex *exchange) pick() (int, bool) {
 // request's host unless the service has its own. The result is valid until the next call on
 // the loop.
 func (ex *exchange) destination() *dial.Target {
-	if ex.service.TLS == nil && ex.attempt == nil {
+	if ex.service.TLS == nil && ex.revival.attempt == nil {
 		return &ex.backend.Target
 	}
 	t := &ex.w.target
@@ -311,7 +311,7 @@ func (ex *exchange) destination() *dial.Target {
 	if ex.service.TLS != nil {
 		t.Options.Security.Config = ex.service.TLS.Config(ex.backend.ID, ex.nameAsked())
 	}
-	if ex.attempt != nil {
+	if ex.revival.attempt != nil {
 		t.Timeout = min(t.Timeout, attemptTime)
 	}
 	return t
@@ -347,15 +347,15 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 // counts.
 func (ex *exchange) await() {
 	if ex.service.Tracked {
-		ex.waiting = true
+		ex.load.waiting = true
 		ex.backend.Load.Pending.Add(1)
 	}
 }
 
 // arrived reverts await.
 func (ex *exchange) arrived() {
-	if ex.waiting {
-		ex.waiting = false
+	if ex.load.waiting {
+		ex.load.waiting = false
 		ex.backend.Load.Pending.Add(-1)
 	}
 }
@@ -378,7 +378,7 @@ func (ex *exchange) send() {
 	if b == nil {
 		b = w.loop.Scratch
 	}
-	b = ex.Address(&w.addressed, b, ex.backend)
+	b = ex.outgoing.Address(&w.addressed, b, ex.backend)
 	up := ex.up
 	ex.phase, ex.sending.began = phaseHead, w.loop.Now()
 	up.SetDeadline(ex.sending.began + ex.backend.Timeout)
@@ -389,7 +389,7 @@ func (ex *exchange) send() {
 			ex.saved.store(ex.w.loop)
 		}
 		if !up.Reused() {
-			ex.Tried = ex.Tried.With(ex.index()) // the backend resets accepted connections: one attempt is enough
+			ex.choice.Tried = ex.choice.Tried.With(ex.index()) // the backend resets accepted connections: one attempt is enough
 		}
 		ex.again()
 		return
@@ -398,7 +398,7 @@ func (ex *exchange) send() {
 	s.Requests++
 	s.Established++
 	s.BytesOut += uint64(len(b))
-	ex.counted = true
+	ex.load.counted = true
 	ex.sending.reused = up.Reused()
 	ex.saved.replayable = ex.sending.reused && !ex.once()
 	switch {
@@ -437,7 +437,7 @@ func (ex *exchange) Proceed() {
 // listen monitors the client's end once the whole request has arrived. Queued clients are
 // monitored already.
 func (ex *exchange) listen() {
-	if ex.wait == nil && ex.phase != phaseTunnel {
+	if ex.queue.place == nil && ex.phase != phaseTunnel {
 		ex.client.Listen(false)
 	}
 }

@@ -4,21 +4,19 @@ import (
 	"bytes"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/compress"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// receiving is the state of an exchange's response.
-type receiving struct {
-	// ahead holds a partial response head; pooled.
-	ahead []byte
-	// seen is the part of ahead that http1 has examined.
-	seen        int
-	interim     uint8 // 1xx responses forwarded
-	keepBackend bool  // the backend connection may continue
-	contradicts bool  // a response without body announced one, see http1.Response.Contradicts
+// responseHead is the state of a response head that is being received.
+type responseHead struct {
+	partial     []byte // pooled; nil without one
+	seen        int    // bytes of partial that http1 has examined
+	interim     uint8  // 1xx responses forwarded
+	contradicts bool   // a response without body announced one, see http1.Response.Contradicts
 }
 
 // BackendReadable implements backend.Owner.
@@ -48,7 +46,7 @@ func (ex *exchange) readHead() {
 
 func (ex *exchange) readHeadOnce() {
 	l := ex.w.loop
-	if ex.ahead == nil {
+	if ex.head.partial == nil {
 		n, err := ex.up.Read(l.In[:ex.firstRead()])
 		if err != nil {
 			ex.headEnded(err)
@@ -57,32 +55,32 @@ func (ex *exchange) readHeadOnce() {
 		ex.respond(l.In[:n])
 		return
 	}
-	ex.ahead = l.Buffers.Grow(ex.ahead, max(4096, len(ex.ahead)))
-	n, err := ex.up.Read(ex.ahead[len(ex.ahead):cap(ex.ahead)])
+	ex.head.partial = l.Buffers.Grow(ex.head.partial, max(4096, len(ex.head.partial)))
+	n, err := ex.up.Read(ex.head.partial[len(ex.head.partial):cap(ex.head.partial)])
 	if err != nil {
 		ex.headEnded(err)
 		return
 	}
-	ex.ahead = ex.ahead[:len(ex.ahead)+n]
-	ex.respond(ex.ahead)
+	ex.head.partial = ex.head.partial[:len(ex.head.partial)+n]
+	ex.respond(ex.head.partial)
 }
 
 // firstRead returns the size of the first read of a response. It is limited if the response
 // may be compressed.
 func (ex *exchange) firstRead() int {
 	n := ex.peer.FirstRead
-	if ex.coding != compress.None {
+	if ex.encoding.coding != compress.None {
 		n = min(n, compressedRead)
 	}
 	return n
 }
 
-// respond handles b, the response so far, in the read buffer or in ex.ahead.
+// respond handles b, the response so far, in the read buffer or in ex.head.
 func (ex *exchange) respond(b []byte) {
 	w := ex.w
 	r := &w.resp
 	for {
-		if ex.seen > 0 && http1.NeedMore(b, ex.seen) {
+		if ex.head.seen > 0 && http1.NeedMore(b, ex.head.seen) {
 			ex.awaitMore(b)
 			return
 		}
@@ -97,7 +95,7 @@ func (ex *exchange) respond(b []byte) {
 			ex.awaitMore(b)
 			return
 		}
-		ex.seen = 0
+		ex.head.seen = 0
 		switch {
 		case r.Status == 101:
 			ex.switchProtocol(b, n)
@@ -106,7 +104,7 @@ func (ex *exchange) respond(b []byte) {
 			ex.answer(b, n)
 			return
 		}
-		ex.contradicts = ex.contradicts || r.Contradicts(false)
+		ex.head.contradicts = ex.head.contradicts || r.Contradicts(false)
 		if !ex.passInterim() {
 			return
 		}
@@ -120,8 +118,8 @@ func (ex *exchange) respond(b []byte) {
 // awaitMore keeps b, an examined part of a head, until more bytes arrive. The backend's
 // timeout restarts.
 func (ex *exchange) awaitMore(b []byte) {
-	ex.seen = len(b)
-	ex.keepAhead(b)
+	ex.head.seen = len(b)
+	ex.head.keep(&ex.w.loop.Buffers, b)
 	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 }
 
@@ -130,7 +128,7 @@ const maxInterim = 16
 
 // passInterim forwards a 1xx response.
 func (ex *exchange) passInterim() bool {
-	if ex.interim++; ex.interim > maxInterim {
+	if ex.head.interim++; ex.head.interim > maxInterim {
 		ex.badResponse("too many interim answers")
 		return false
 	}
@@ -150,19 +148,18 @@ func (ex *exchange) passInterim() bool {
 	return true
 }
 
-// keepAhead moves b, a tail of ex.ahead or of the read buffer, to ex.ahead.
-func (ex *exchange) keepAhead(b []byte) {
-	buffers := &ex.w.loop.Buffers
+// keep keeps b, a tail of the partial head or of the read buffer, as the partial head.
+func (h *responseHead) keep(buffers *loop.BufferPool, b []byte) {
 	switch {
 	case len(b) == 0:
-		if ex.ahead != nil {
-			buffers.Put(ex.ahead)
-			ex.ahead = nil
+		if h.partial != nil {
+			buffers.Put(h.partial)
+			h.partial = nil
 		}
-	case ex.ahead != nil:
-		ex.ahead = ex.ahead[:copy(ex.ahead[:cap(ex.ahead)], b)]
+	case h.partial != nil:
+		h.partial = h.partial[:copy(h.partial[:cap(h.partial)], b)]
 	default:
-		ex.ahead = append(buffers.Get(len(b)), b...)
+		h.partial = append(buffers.Get(len(b)), b...)
 	}
 }
 
@@ -198,16 +195,16 @@ func (ex *exchange) answer(b []byte, n int) {
 	}
 	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
-	if ex.service.Multiplexed && ex.unframed() && !ex.recalled {
+	if ex.service.Multiplexed && ex.unframed() && !ex.retry.recalled {
 		ex.response.unframe(!ex.oldClient)
 	}
 	rest := b[n:]
-	in, out, err := ex.takeAnswer(rest, unchunk || ex.encoder != nil)
+	in, out, err := ex.takeAnswer(rest, unchunk || ex.encoding.encoder != nil)
 	if err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if ex.encoder != nil {
+	if ex.encoding.encoder != nil {
 		ex.setEncoding(out)
 	}
 	ex.setKeepAlive(kind, unchunk)
@@ -216,7 +213,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	}
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
-	if ex.encoder != nil {
+	if ex.encoding.encoder != nil {
 		if !ex.answerEncoded(head, rest[:out]) {
 			return
 		}
@@ -224,8 +221,8 @@ func (ex *exchange) answer(b []byte, n int) {
 		return
 	}
 	ex.saved.release(ex.w.loop)
-	ex.keepAhead(nil)
-	if ex.encoder != nil && out >= ex.encoder.Turn()/2 && !ex.response.done() {
+	ex.head.keep(&ex.w.loop.Buffers, nil)
+	if ex.encoding.encoder != nil && out >= ex.encoding.encoder.Turn()/2 && !ex.response.done() {
 		ex.up.Again() // other events first
 		return
 	}
@@ -259,7 +256,7 @@ func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) 
 func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
 	ex.setReuse(kind)
-	if untilClose && ex.encoder == nil || unchunk || ex.peer.Farm() == nil ||
+	if untilClose && ex.encoding.encoder == nil || unchunk || ex.peer.Farm() == nil ||
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
 	}
@@ -277,7 +274,7 @@ func (ex *exchange) setReuse(kind http1.Body) {
 // reusable reports whether the backend connection is reusable after the current response.
 func (ex *exchange) reusable(kind http1.Body) bool {
 	r := &ex.w.resp
-	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
+	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.head.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
 }
 
 // moreReason returns the log text for bytes after the head or body of r.
@@ -307,7 +304,7 @@ func (ex *exchange) learn() {
 	}
 	key = session.AppendKey(ex.w.sessionKey[:0], key)
 	ex.w.sessionKey = key
-	if ex.Full > 0 && bytes.Equal(key, ex.Key) {
+	if ex.choice.Full > 0 && bytes.Equal(key, ex.choice.Key) {
 		return // it stays with its own backend, which had no room
 	}
 	if len(key) > 0 {
@@ -378,10 +375,10 @@ func (ex *exchange) withServedBy(add []byte) []byte {
 // withCookie appends the persistence cookie unless the client already has that of its
 // backend, or of one that just had no room. A cookie with a lifetime is renewed.
 func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.Full > 0 {
+	if ex.backend.SetCookie == nil || ex.choice.Full > 0 {
 		return add
 	}
-	own := ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend
+	own := ex.choice.Cookie > 0 && &ex.service.Backends[ex.choice.Cookie-1] == ex.backend
 	if own && !ex.service.Cookie.Renew {
 		return add
 	}
@@ -413,7 +410,7 @@ func (ex *exchange) countAnswer(in, out int) {
 	f.Responses[class(ex.w.resp.Status)]++
 	f.BytesOut += uint64(out)
 	took := ex.w.loop.Now() - ex.sending.began
-	if !ex.recalled { // otherwise it was counted on arrival
+	if !ex.retry.recalled { // otherwise it was counted on arrival
 		ex.countTaken(in, took)
 	}
 	ex.record.answered(ex.w, ex.farm, ex.backend, took)

@@ -11,18 +11,18 @@ import (
 // retries holds an exchange's retries after failed responses.
 type retries struct {
 	last     []byte         // response held back while other backends are tried; pooled
-	lastOf   *table.Backend // its backend
-	retried  uint8          // number of retries
+	backend  *table.Backend // that sent it
+	count    uint8          // number of retries
 	recalled bool           // last was the best response
 }
 
 // keeps keeps the request b if it may be retried, and reports whether it did.
 func (ex *exchange) keeps(b []byte) bool {
 	rt, w := ex.service.Retry, ex.w
-	if ex.retried == 0 {
+	if ex.retry.count == 0 {
 		rt.Spent[w.index].Request(w.loop.Now())
 	}
-	if len(b) > maxReplay || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
+	if len(b) > maxReplay || ex.retry.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
 	if ex.saved.bytes == nil {
@@ -36,14 +36,14 @@ func (ex *exchange) keeps(b []byte) bool {
 func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.head.interim != 0 || ex.retry.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
 		return false
-	case ex.ahead != nil && c != table.RetryStatus:
+	case ex.head.partial != nil && c != table.RetryStatus:
 		return false // the backend did respond
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.Picker.Free(ex.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+	return ex.service.Picker.Free(ex.choice.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
 }
 
 // retryAfter tries another backend after the chosen one sent no response.
@@ -58,15 +58,15 @@ func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 // leaveBackend records that the chosen backend failed.
 func (ex *exchange) leaveBackend() {
 	ex.backendStats().Retries++
-	ex.Tried = ex.Tried.With(ex.index())
-	ex.retried++
+	ex.choice.Tried = ex.choice.Tried.With(ex.index())
+	ex.retry.count++
 }
 
 // goOn selects another backend and sends it the body as it arrives.
 func (ex *exchange) goOn() {
-	ex.sending.bodyRefused, ex.sending.fresh, ex.seen = false, false, 0
+	ex.sending.bodyRefused, ex.sending.fresh, ex.head.seen = false, false, 0
 	ex.forwardTo()
-	if ex.wait == nil && ex.up != nil {
+	if ex.queue.place == nil && ex.up != nil {
 		ex.ClientReadable()
 	}
 }
@@ -90,10 +90,10 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case err != nil:
 		return false
 	case !ex.response.done():
-		if !ex.service.Picker.Free(ex.Tried.With(ex.index())) {
+		if !ex.service.Picker.Free(ex.choice.Tried.With(ex.index())) {
 			return false
 		}
-		ex.keepAhead(b)
+		ex.head.keep(&ex.w.loop.Buffers, b)
 		ex.up.SetDeadline(w.loop.Now() + ex.backend.Timeout)
 		return true
 	case !ex.mayRetry(table.RetryStatus):
@@ -115,77 +115,77 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 // keepLast keeps a response that is not forwarded yet.
 func (ex *exchange) keepLast(b []byte) {
 	buffers := &ex.w.loop.Buffers
-	if ex.last != nil {
-		buffers.Put(ex.last)
+	if ex.retry.last != nil {
+		buffers.Put(ex.retry.last)
 	}
-	ex.last, ex.lastOf = append(buffers.Get(len(b)), b...), ex.backend
-	ex.keepAhead(nil)
+	ex.retry.last, ex.retry.backend = append(buffers.Get(len(b)), b...), ex.backend
+	ex.head.keep(&ex.w.loop.Buffers, nil)
 }
 
 // failed ends an exchange without a response to forward: with the last one kept, or else
 // with a generated one.
 func (ex *exchange) failed(status int) {
-	if ex.last == nil {
+	if ex.retry.last == nil {
 		ex.fail(status)
 		return
 	}
 	ex.drop()
 	ex.saved.release(ex.w.loop)
-	ex.keepAhead(nil)
-	if ex.encoder != nil { // planned for the response that failed
+	ex.head.keep(&ex.w.loop.Buffers, nil)
+	if ex.encoding.encoder != nil { // planned for the response that failed
 		ex.returnEncoder()
 	}
-	ex.ahead, ex.last, ex.backend, ex.recalled = ex.last, nil, ex.lastOf, true
+	ex.head.partial, ex.retry.last, ex.backend, ex.retry.recalled = ex.retry.last, nil, ex.retry.backend, true
 	r := &ex.w.resp // it holds another exchange's response by now
 	r.Reset()
 	r.Allow(ex.service.Leniency)
-	n, err := r.Parse(ex.ahead)
+	n, err := r.Parse(ex.head.partial)
 	if err != nil || n == 0 {
 		ex.fail(status)
 		return
 	}
 	ex.phase = phaseHead
-	ex.answer(ex.ahead, n)
+	ex.answer(ex.head.partial, n)
 }
 
 // attemptTime bounds the attempts of one exchange to reach down backends. Other exchanges are
 // refused meanwhile, so the next one should soon have its turn.
 const attemptTime = second
 
-// reviving is an exchange's attempt to reach a down backend.
-type reviving struct {
+// revival is an exchange's attempt to reach a down backend.
+type revival struct {
 	attempt *balance.Attempt // nil without one
-	trying  int64            // start of the attempts
+	began   int64            // start of the attempts
 }
 
 // chooseDown picks a down backend if none is usable and it is this exchange's turn to try.
 func (ex *exchange) chooseDown() (int, bool) {
 	now := ex.w.loop.Now()
-	if ex.trying != 0 && now-ex.trying >= attemptTime {
+	if ex.revival.began != 0 && now-ex.revival.began >= attemptTime {
 		return -1, false
 	}
-	i, right := ex.service.Picker.Attempt(ex.Belongs(ex.service), ex.Tried, ex.attempt)
+	i, right := ex.service.Picker.Attempt(ex.choice.Belongs(ex.service), ex.choice.Tried, ex.revival.attempt)
 	if i < 0 {
 		return -1, false
 	}
-	if ex.trying == 0 {
-		ex.trying = now
+	if ex.revival.began == 0 {
+		ex.revival.began = now
 	}
-	ex.attempt, ex.sending.fresh = right, true // a kept connection does not prove that the backend accepts new ones
-	ex.Held, ex.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
+	ex.revival.attempt, ex.sending.fresh = right, true // a kept connection does not prove that the backend accepts new ones
+	ex.choice.Held, ex.choice.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true
 }
 
 // endAttempt allows other exchanges to try.
 func (ex *exchange) endAttempt() {
-	ex.attempt.Done()
-	ex.attempt = nil
+	ex.revival.attempt.Done()
+	ex.revival.attempt = nil
 }
 
 // attempted marks the backend as reachable for all loops.
 func (ex *exchange) attempted() {
-	if ex.attempt == nil {
+	if ex.revival.attempt == nil {
 		return
 	}
 	ex.w.engine.revived(ex.backend)

@@ -40,7 +40,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.countTunnel(0, len(rest))
 		err = ex.client.WriteBody(rest, false, nil)
 	}
-	ex.keepAhead(nil)
+	ex.head.keep(&ex.w.loop.Buffers, nil)
 	if err != nil {
 		ex.ClientGone()
 		return
@@ -56,14 +56,14 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 func (ex *exchange) tunnelUp() {
 	n, ended := ex.relayUp()
 	ex.countTunnel(n, 0)
-	ex.tunnelMoved(ended, &ex.clientEnded)
+	ex.tunnelMoved(ended, &ex.tunnel.clientEnded)
 }
 
 // tunnelDown forwards bytes from the backend to the client.
 func (ex *exchange) tunnelDown() {
 	n, ended := ex.relayDown()
 	ex.countTunnel(0, n)
-	ex.tunnelMoved(ended, &ex.backendEnded)
+	ex.tunnelMoved(ended, &ex.tunnel.backendEnded)
 }
 
 // countTunnel counts bytes from and to the client.
@@ -83,13 +83,13 @@ func (ex *exchange) tunnelMoved(ended bool, side *bool) {
 		return
 	}
 	*side = true
-	if !ex.clientEnded || !ex.backendEnded {
+	if !ex.tunnel.clientEnded || !ex.tunnel.backendEnded {
 		return
 	}
 	cl, up := ex.client, ex.up
 	up.SetDeadline(0)
 	if up.Pending() != 0 {
-		ex.clientEnded = false // flush first; BackendDrained reads the end again
+		ex.tunnel.clientEnded = false // flush first; BackendDrained reads the end again
 		return
 	}
 	ex.End()
@@ -112,7 +112,7 @@ func (ex *exchange) relayUp() (moved int, ended bool) {
 			ex.up.CloseWrite()
 			return moved, true
 		case err != nil:
-			ex.clientEnded, ex.backendEnded = true, true // a reset ends both
+			ex.tunnel.clientEnded, ex.tunnel.backendEnded = true, true // a reset ends both
 			return moved, true
 		}
 		moved += n
@@ -139,7 +139,7 @@ func (ex *exchange) relayDown() (moved int, ended bool) {
 		case err != nil:
 			reset := err != io.EOF
 			if reset {
-				ex.clientEnded, ex.backendEnded = true, true
+				ex.tunnel.clientEnded, ex.tunnel.backendEnded = true, true
 			}
 			ex.client.EndTunnel(reset)
 			return moved, true
