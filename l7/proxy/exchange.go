@@ -164,7 +164,10 @@ func (ex *exchange) release() {
 	if held := ex.choice.Held; held != nil {
 		ex.choice.Held = nil
 		held.Done()
-		ex.released()
+		if ex.backend != nil {
+			ex.backend.Queue.Released()
+		}
+		ex.queue.shared.Released()
 	}
 	if ex.load.counted {
 		ex.load.counted = false
@@ -206,7 +209,7 @@ func (ex *exchange) End() {
 		ex.endAttempt()
 	}
 	if ex.queue.place != nil {
-		ex.leaveQueue()
+		ex.queue.leave(ex)
 	}
 	ex.record.end(ex)
 	ex.saved.release(ex.w.loop)

@@ -3,14 +3,10 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/netip"
 	"strconv"
-	"strings"
 
-	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
@@ -164,65 +160,6 @@ func (w *worker) note(class rejection.Class, status int, farm, reason string, cl
 	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: farm, Reason: reason, Client: client, Backend: backend,
 	})
-}
-
-// maxNamed bounds the backends named in a log line.
-const maxNamed = 8
-
-// noteUnserved logs why the exchange got no backend.
-func (ex *exchange) noteUnserved() {
-	reason := "no backend can be used"
-	if ex.record.entry != nil || ex.w.rejections.Shows(ex.w.loop.Now(), rejected.NoBackend) {
-		reason = ex.unserved()
-	}
-	ex.note(rejected.NoBackend, 503, reason)
-}
-
-// unserved returns why no backend of the service was available, for each backend up to
-// maxNamed.
-func (ex *exchange) unserved() string {
-	sv := ex.service
-	switch {
-	case len(sv.Backends) == 0:
-		return "the service has no backend"
-	case ex.mayWait() && ex.queue.shared.Len() >= sv.QueueLength:
-		return "no backend has room, and the queue is full"
-	}
-	var text strings.Builder
-	text.WriteString("no backend can be used: ")
-	for i := range sv.Backends {
-		if i == maxNamed {
-			fmt.Fprintf(&text, ", and %d more", len(sv.Backends)-i)
-			break
-		}
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		b := &sv.Backends[i]
-		text.WriteString(b.Origin)
-		if b.Alias != "" {
-			text.WriteString(" " + b.Alias)
-		}
-		text.WriteString(" " + ex.unusable(i))
-	}
-	return text.String()
-}
-
-// unusable returns why the exchange did not get backend i.
-func (ex *exchange) unusable(i int) string {
-	m := ex.service.Picker.Member(i)
-	switch v := ex.service.Picker.Verdict(i, ex.choice.Tried); {
-	case v == balance.Down && m.Slot.Ejected():
-		return "ejected"
-	case v == balance.Down && m.Slot.Guardian() == health.Down:
-		return "its probes fail"
-	case v == balance.Down, v == balance.Used:
-		return "could not be connected to"
-	case v == balance.Eligible:
-		return "was taken by others"
-	default:
-		return v.Why(string(ex.service.Backends[i].Mode), m.Priority, m.Limit)
-	}
 }
 
 // ownID inserts the request ID into a generated response, after its status line.

@@ -237,7 +237,7 @@ func (ex *exchange) forwardTo() {
 	for {
 		ex.record.attempt()
 		i, ok := ex.choose()
-		if !ok && !ex.waitsForOwn() {
+		if !ok && !ex.queue.waitsForOwn(ex) {
 			i, ok = ex.chooseDown()
 		}
 		if !ok {

@@ -173,7 +173,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 	}
 	ex.revival.attempt, ex.sending.fresh = right, true // a kept connection does not prove that the backend accepts new ones
 	ex.choice.Held, ex.choice.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
-	ex.endWait()
+	ex.queue.end(ex)
 	return i, true
 }
 

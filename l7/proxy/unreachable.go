@@ -84,7 +84,7 @@ func (ex *exchange) concerns(err error) bool {
 // notShaken records such a handshake. It returns 502 if the exchange ends with it, else 0.
 func (ex *exchange) notShaken(err error) (status int) {
 	ex.sending.unshaken++
-	if ex.sending.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.choice.Tried) && !ex.mayWait() {
+	if ex.sending.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.choice.Tried) && !ex.queue.mayWait(ex) {
 		status = 502
 	}
 	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))

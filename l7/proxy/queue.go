@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -23,113 +22,38 @@ type queueWait struct {
 	since  int64        // start of the wait
 }
 
-// endWait ends the wait of an exchange that got a backend.
-func (ex *exchange) endWait() {
-	wt := ex.queue.place
-	if wt == nil {
-		return
-	}
-	ex.stats().Queued--
-	ex.record.queued(ex.w.loop.Now() - ex.queue.since)
-	ex.client.SetDeadline(0)
-	q, own := wt.queue, wt.own
-	wt.forget()
-	if own != 0 {
-		ex.passTurn(q, own)
-	} else if free, _ := ex.service.Picker.Room(); free {
-		ex.queue.shared.Released()
-	}
-}
-
-// passTurn lets the next waiter in q, for room at the backend own, try unless that is full.
-func (ex *exchange) passTurn(q *state.Queue, own uint32) {
-	sv := ex.service
-	if i := sv.Find(own); i < 0 || !sv.Picker.Full(i) || !sv.Picker.Up(i) || sv.Backends[i].Mode == farm.MaintenanceCut {
-		q.Released()
-	}
-}
-
-// released reports that the chosen backend may have room.
-func (ex *exchange) released() {
-	if ex.backend != nil {
-		ex.backend.Queue.Released()
-	}
-	ex.queue.shared.Released()
-}
-
-// noneLeft continues without an available backend.
-func (ex *exchange) noneLeft() {
-	ex.endAttempt()
-	if ex.retry.last == nil {
-		if ex.enqueue() {
-			return
-		}
-		if ex.choice.Waits(ex.service) { // the queue of its own backend is full
-			ex.choice.Roams = true
-			ex.record.noAttempt()
-			ex.forwardTo()
-			return
-		}
-		if ex.sending.unshaken > 0 {
-			ex.failed(502)
-			return
-		}
-		if ex.queue.late && ex.lacksRoom() {
-			ex.noteLate()
-		} else {
-			ex.stats().NoBackend++
-			ex.noteUnserved()
-		}
-	}
-	ex.failed(503)
-}
-
-// lacksRoom reports whether some backends could serve the exchange, and all of these are full.
-func (ex *exchange) lacksRoom() bool {
-	_, usable := ex.service.Picker.Room()
-	return ex.choice.Tried == balance.Tried{} && (usable || ex.choice.Full > 0)
-}
-
-// noteLate counts and logs that no backend had room before the timeout of the queue.
-func (ex *exchange) noteLate() {
-	s := ex.stats()
-	s.QueueTimeouts++
-	s.NoBackend++
-	ex.note(rejected.NoBackend, 503, "no backend had room in time")
-}
-
 // mayWait reports whether an exchange without a backend may wait and has something to wait
 // for.
-func (ex *exchange) mayWait() bool {
+func (qw *queueWait) mayWait(ex *exchange) bool {
 	sv := ex.service
-	if sv.QueueLength == 0 && ex.queue.place == nil || ex.queue.waits >= maxWaits {
+	if sv.QueueLength == 0 && qw.place == nil || qw.waits >= maxWaits {
 		return false
 	}
-	return ex.waitsForOwn() || ex.choice.MayWait(sv)
+	return qw.waitsForOwn(ex) || ex.choice.MayWait(sv)
 }
 
 // waitsForOwn reports whether the exchange should wait for room at its client's own backend.
 // Clients that wait there stay if the queue is switched off.
-func (ex *exchange) waitsForOwn() bool {
-	sv, wt := ex.service, ex.queue.place
+func (qw *queueWait) waitsForOwn(ex *exchange) bool {
+	sv, wt := ex.service, qw.place
 	return ex.choice.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.choice.Full > 0 && wt.own == sv.Backends[ex.choice.Full-1].ID
 }
 
-// enqueue queues an exchange without a backend. It returns false if the exchange must be
+// enter queues an exchange without a backend. It returns false if the exchange must be
 // refused: queueing is disabled, the queue is full, or waiting is pointless.
-func (ex *exchange) enqueue() bool {
-	if !ex.mayWait() {
+func (qw *queueWait) enter(ex *exchange) bool {
+	if !qw.mayWait(ex) {
 		return false
 	}
-	q, own := ex.queue.shared, uint32(0)
-	if ex.waitsForOwn() {
+	q, own := qw.shared, uint32(0)
+	if qw.waitsForOwn(ex) {
 		b := &ex.service.Backends[ex.choice.Full-1]
 		q, own = b.Queue, b.ID
 	}
-	if wt := ex.queue.place; wt != nil && wt.queue == q {
+	if wt := qw.place; wt != nil && wt.queue == q {
 		wt.turn = false
 		q.Rejoin(&wt.Waiting)
-	} else if !ex.join(q, own) {
+	} else if !qw.join(ex, q, own) {
 		return false
 	}
 	ex.record.noAttempt()
@@ -137,23 +61,23 @@ func (ex *exchange) enqueue() bool {
 	// table excludes them.
 	ex.choice.Tried, ex.backend = balance.Tried{}, nil
 	if own != 0 {
-		ex.passTurn(q, own)
+		passTurn(ex.service, q, own)
 		return true
 	}
 	if free, usable := ex.service.Picker.Room(); free || !usable {
-		ex.queue.shared.Released()
+		qw.shared.Released()
 	}
 	return true
 }
 
 // join enters the queue q, of the backend own or of the service. It leaves the one in which
 // the exchange waits; if queues are switched off, it is not refused and keeps its deadline.
-func (ex *exchange) join(q *state.Queue, own uint32) bool {
+func (qw *queueWait) join(ex *exchange, q *state.Queue, own uint32) bool {
 	sv, s := ex.service, ex.stats()
 	front, limit, keeps := ex.choice.Turned, sv.QueueLength, false
-	if ex.queue.place != nil {
+	if qw.place != nil {
 		front = false // several come from the other queue, in order
-		ex.leaveQueue()
+		qw.leave(ex)
 		if keeps = limit == 0; keeps {
 			limit = math.MaxInt64
 		} else {
@@ -170,8 +94,8 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 		}
 		return false
 	}
-	ex.queue.place, ex.queue.since = wt, ex.w.loop.Now()
-	if ex.queue.waits++; ex.queue.waits == 1 {
+	qw.place, qw.since = wt, ex.w.loop.Now()
+	if qw.waits++; qw.waits == 1 {
 		s.QueuedTotal++
 	}
 	s.Queued++
@@ -185,12 +109,30 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 	return true
 }
 
-// leaveQueue removes an exchange that ends. If it was its turn, the turn is passed on.
-func (ex *exchange) leaveQueue() {
-	wt := ex.queue.place
+// end ends the wait of an exchange that got a backend.
+func (qw *queueWait) end(ex *exchange) {
+	wt := qw.place
+	if wt == nil {
+		return
+	}
+	ex.stats().Queued--
+	ex.record.queued(ex.w.loop.Now() - qw.since)
+	ex.client.SetDeadline(0)
+	q, own := wt.queue, wt.own
+	wt.forget()
+	if own != 0 {
+		passTurn(ex.service, q, own)
+	} else if free, _ := ex.service.Picker.Room(); free {
+		qw.shared.Released()
+	}
+}
+
+// leave removes an exchange that ends. If it was its turn, the turn is passed on.
+func (qw *queueWait) leave(ex *exchange) {
+	wt := qw.place
 	q := wt.queue
 	ex.stats().Queued--
-	ex.record.queued(ex.w.loop.Now() - ex.queue.since)
+	ex.record.queued(ex.w.loop.Now() - qw.since)
 	switch {
 	case wt.turn:
 		wt.forget()
@@ -198,7 +140,14 @@ func (ex *exchange) leaveQueue() {
 	case q.Leave(&wt.Waiting):
 		wt.forget()
 	default: // called passes the turn on
-		ex.queue.place, wt.ex = nil, nil
+		qw.place, wt.ex = nil, nil
+	}
+}
+
+// passTurn lets the next waiter in q, for room at the backend own, try unless that is full.
+func passTurn(sv *table.Service, q *state.Queue, own uint32) {
+	if i := sv.Find(own); i < 0 || !sv.Picker.Full(i) || !sv.Picker.Up(i) || sv.Backends[i].Mode == farm.MaintenanceCut {
+		q.Released()
 	}
 }
 
@@ -206,7 +155,7 @@ func (ex *exchange) leaveQueue() {
 // backend gets another one if there is room.
 func (ex *exchange) waitedTooLong() {
 	if ex.queue.place.own != 0 {
-		ex.leaveQueue()
+		ex.queue.leave(ex)
 		ex.client.SetDeadline(0)
 		ex.choice.Turned, ex.choice.Roams, ex.queue.late, ex.queue.waits = true, true, true, maxWaits
 		ex.goOn()
@@ -226,15 +175,26 @@ func (ex *exchange) renew() {
 	}
 	for i := range f.Services {
 		if sv := &f.Services[i]; sv.ID == ex.service.ID && sv.Redirect == nil && sv.DNSFarm == "" && sv.Multiplexed == ex.service.Multiplexed {
-			ex.moveTo(f, sv)
+			ex.choice.MoveTo(sv, ex.service)
+			ex.farm, ex.service, ex.queue.shared = f, sv, sv.Queue
 			return
 		}
 	}
 }
 
-func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
-	ex.choice.MoveTo(sv, ex.service)
-	ex.farm, ex.service, ex.queue.shared = f, sv, sv.Queue
+func (ex *exchange) chooseInTurn() (int, bool) {
+	q := ex.queue.shared
+	if !ex.choice.Turned && q.Len() > 0 {
+		ex.choice.Hold(ex.service)
+		return -1, false
+	}
+	i, ok := ex.pick()
+	if !ok {
+		return -1, false
+	}
+	ex.choice.Turned = true
+	ex.queue.end(ex)
+	return i, true
 }
 
 // waiter is an exchange in a queue. Everything except its place belongs to the loop of the
@@ -283,19 +243,4 @@ func (wt *waiter) called() {
 	ex.renew()
 	ex.goOn()
 	peer.Uncork(corked)
-}
-
-func (ex *exchange) chooseInTurn() (int, bool) {
-	q := ex.queue.shared
-	if !ex.choice.Turned && q.Len() > 0 {
-		ex.choice.Hold(ex.service)
-		return -1, false
-	}
-	i, ok := ex.pick()
-	if !ok {
-		return -1, false
-	}
-	ex.choice.Turned = true
-	ex.endWait()
-	return i, true
 }
