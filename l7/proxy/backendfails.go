@@ -33,7 +33,7 @@ func (ex *exchange) headEnded(err error) {
 	if ex.head.partial != nil {
 		reason = "connection ended within the head"
 	}
-	if ex.mayRetry(table.RetryReset) {
+	if ex.retry.allowed(ex, table.RetryReset) {
 		ex.retryAfter(rejected.CutAnswer, reason)
 		return
 	}
@@ -139,7 +139,7 @@ func (ex *exchange) BackendExpired() {
 		s.Timeouts++
 		ex.stats().Timeouts++
 		ex.erred(health.CauseTimeout)
-		if ex.mayRetry(table.RetryTimeout) {
+		if ex.retry.allowed(ex, table.RetryTimeout) {
 			ex.retryAfter(rejected.BackendTimeout, "no answer in time")
 			return
 		}

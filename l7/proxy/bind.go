@@ -76,7 +76,7 @@ func (ex *exchange) takeKept() bool {
 	}
 	ex.binds = true // unless the service is pinned, a login reserved it
 	ex.up, ex.choice.Why = up, accesslog.WhyPin
-	ex.await()
+	ex.load.await(ex.service, ex.backend)
 	ex.backendStats().Reuses++
 	return true
 }

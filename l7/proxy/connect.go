@@ -43,7 +43,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	}
 	ex.record.connected(ex.w.loop.Now() - began)
 	ex.w.engine.Prober.Reached(ex.backend.ID)
-	ex.attempted()
+	ex.revival.succeed(ex)
 	if ex.service.TLS != nil {
 		ex.service.TLS.Worked(ex.backend.ID, ex.nameAsked())
 	}

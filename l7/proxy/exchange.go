@@ -61,6 +61,23 @@ type load struct {
 	waiting bool // counted as awaiting the response
 }
 
+// await counts the exchange as awaiting its response, for the algorithm that compares these
+// counts.
+func (l *load) await(sv *table.Service, b *table.Backend) {
+	if sv.Tracked {
+		l.waiting = true
+		b.Load.Pending.Add(1)
+	}
+}
+
+// arrived reverts await.
+func (l *load) arrived(b *table.Backend) {
+	if l.waiting {
+		l.waiting = false
+		b.Load.Pending.Add(-1)
+	}
+}
+
 // phase is the state of an exchange on its backend side.
 type phase uint8
 
@@ -160,7 +177,7 @@ func (b *body) trailer() []byte {
 // release ends the use of the chosen backend for the picker and the counters, but not of the
 // connection.
 func (ex *exchange) release() {
-	ex.arrived()
+	ex.load.arrived(ex.backend)
 	if held := ex.choice.Held; held != nil {
 		ex.choice.Held = nil
 		held.Done()
@@ -206,7 +223,7 @@ func (ex *exchange) End() {
 	}
 	ex.drop()
 	if ex.revival.attempt != nil {
-		ex.endAttempt()
+		ex.revival.end()
 	}
 	if ex.queue.place != nil {
 		ex.queue.leave(ex)

@@ -238,14 +238,14 @@ func (ex *exchange) forwardTo() {
 		ex.record.attempt()
 		i, ok := ex.choose()
 		if !ok && !ex.queue.waitsForOwn(ex) {
-			i, ok = ex.chooseDown()
+			i, ok = ex.revival.choose(ex)
 		}
 		if !ok {
 			ex.noneLeft()
 			return
 		}
 		ex.backend = &ex.service.Backends[i]
-		ex.await()
+		ex.load.await(ex.service, ex.backend)
 		up, established, err := ex.transport(ex.destination())
 		switch {
 		case err == nil && established:
@@ -343,23 +343,6 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	return up, false, err
 }
 
-// await counts the exchange as awaiting its response, for the algorithm that compares these
-// counts.
-func (ex *exchange) await() {
-	if ex.service.Tracked {
-		ex.load.waiting = true
-		ex.backend.Load.Pending.Add(1)
-	}
-}
-
-// arrived reverts await.
-func (ex *exchange) arrived() {
-	if ex.load.waiting {
-		ex.load.waiting = false
-		ex.backend.Load.Pending.Add(-1)
-	}
-}
-
 // connecting counts connects in progress.
 func (ex *exchange) connecting(by int) {
 	if by > 0 {
@@ -402,7 +385,7 @@ func (ex *exchange) send() {
 	ex.sending.reused = up.Reused()
 	ex.saved.replayable = ex.sending.reused && !ex.once()
 	switch {
-	case ex.service.Retry != nil && ex.keeps(b):
+	case ex.service.Retry != nil && ex.retry.save(ex, b):
 	case !ex.saved.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed
 		ex.saved.release(ex.w.loop)
 	case ex.saved.bytes == nil:

@@ -427,7 +427,7 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	s.Responses[class(ex.w.resp.Status)]++
 	s.BytesIn += uint64(bytes)
 	s.ResponseNanos += uint64(took)
-	ex.arrived()
+	ex.load.arrived(ex.backend)
 	if ex.service.Tracked {
 		ex.backend.Load.Observe(took)
 	}

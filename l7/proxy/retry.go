@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
@@ -16,13 +14,13 @@ type retries struct {
 	recalled bool           // last was the best response
 }
 
-// keeps keeps the request b if it may be retried, and reports whether it did.
-func (ex *exchange) keeps(b []byte) bool {
+// save saves the request b if it may be retried, and reports whether it did.
+func (r *retries) save(ex *exchange, b []byte) bool {
 	rt, w := ex.service.Retry, ex.w
-	if ex.retry.count == 0 {
+	if r.count == 0 {
 		rt.Spent[w.index].Request(w.loop.Now())
 	}
-	if len(b) > maxReplay || ex.retry.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
+	if len(b) > maxReplay || r.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
 	if ex.saved.bytes == nil {
@@ -31,12 +29,12 @@ func (ex *exchange) keeps(b []byte) bool {
 	return true
 }
 
-// mayRetry reports whether an attempt that failed in that way is retried, and charges the
+// allowed reports whether an attempt that failed in that way is retried, and charges the
 // budget. The client must not have received any part of the response.
-func (ex *exchange) mayRetry(c table.RetryCondition) bool {
+func (r *retries) allowed(ex *exchange, c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.head.interim != 0 || ex.retry.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.head.interim != 0 || r.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
 		return false
 	case ex.head.partial != nil && c != table.RetryStatus:
 		return false // the backend did respond
@@ -44,6 +42,16 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 		return false
 	}
 	return ex.service.Picker.Free(ex.choice.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+}
+
+// hold keeps a response that is not forwarded yet.
+func (r *retries) hold(ex *exchange, b []byte) {
+	buffers := &ex.w.loop.Buffers
+	if r.last != nil {
+		buffers.Put(r.last)
+	}
+	r.last, r.backend = append(buffers.Get(len(b)), b...), ex.backend
+	ex.head.keep(&ex.w.loop.Buffers, nil)
 }
 
 // retryAfter tries another backend after the chosen one sent no response.
@@ -96,7 +104,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 		ex.head.keep(&ex.w.loop.Buffers, b)
 		ex.up.SetDeadline(w.loop.Now() + ex.backend.Timeout)
 		return true
-	case !ex.mayRetry(table.RetryStatus):
+	case !ex.retry.allowed(ex, table.RetryStatus):
 		return false
 	}
 	ex.countTaken(len(b), w.loop.Now()-ex.sending.began)
@@ -104,22 +112,12 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	if n+in < len(b) {
 		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
 	}
-	ex.keepLast(b[:n+in])
+	ex.retry.hold(ex, b[:n+in])
 	ex.leaveBackend()
 	ex.release()
 	ex.giveBack(ex.request.done())
 	ex.goOn()
 	return true
-}
-
-// keepLast keeps a response that is not forwarded yet.
-func (ex *exchange) keepLast(b []byte) {
-	buffers := &ex.w.loop.Buffers
-	if ex.retry.last != nil {
-		buffers.Put(ex.retry.last)
-	}
-	ex.retry.last, ex.retry.backend = append(buffers.Get(len(b)), b...), ex.backend
-	ex.head.keep(&ex.w.loop.Buffers, nil)
 }
 
 // failed ends an exchange without a response to forward: with the last one kept, or else
@@ -146,48 +144,4 @@ func (ex *exchange) failed(status int) {
 	}
 	ex.phase = phaseHead
 	ex.answer(ex.head.partial, n)
-}
-
-// attemptTime bounds the attempts of one exchange to reach down backends. Other exchanges are
-// refused meanwhile, so the next one should soon have its turn.
-const attemptTime = second
-
-// revival is an exchange's attempt to reach a down backend.
-type revival struct {
-	attempt *balance.Attempt // nil without one
-	began   int64            // start of the attempts
-}
-
-// chooseDown picks a down backend if none is usable and it is this exchange's turn to try.
-func (ex *exchange) chooseDown() (int, bool) {
-	now := ex.w.loop.Now()
-	if ex.revival.began != 0 && now-ex.revival.began >= attemptTime {
-		return -1, false
-	}
-	i, right := ex.service.Picker.Attempt(ex.choice.Belongs(ex.service), ex.choice.Tried, ex.revival.attempt)
-	if i < 0 {
-		return -1, false
-	}
-	if ex.revival.began == 0 {
-		ex.revival.began = now
-	}
-	ex.revival.attempt, ex.sending.fresh = right, true // a kept connection does not prove that the backend accepts new ones
-	ex.choice.Held, ex.choice.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
-	ex.queue.end(ex)
-	return i, true
-}
-
-// endAttempt allows other exchanges to try.
-func (ex *exchange) endAttempt() {
-	ex.revival.attempt.Done()
-	ex.revival.attempt = nil
-}
-
-// attempted marks the backend as reachable for all loops.
-func (ex *exchange) attempted() {
-	if ex.revival.attempt == nil {
-		return
-	}
-	ex.w.engine.revived(ex.backend)
-	ex.endAttempt()
 }

@@ -12,7 +12,7 @@ import (
 
 // noneLeft continues without an available backend.
 func (ex *exchange) noneLeft() {
-	ex.endAttempt()
+	ex.revival.end()
 	if ex.retry.last == nil {
 		if ex.queue.enter(ex) {
 			return
