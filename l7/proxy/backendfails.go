@@ -16,7 +16,7 @@ func (ex *exchange) headEnded(err error) {
 	if err == loop.ErrDry {
 		return
 	}
-	if ex.repeatable(err) {
+	if ex.sending.repeatable(ex, err) {
 		ex.again()
 		return
 	}
@@ -24,10 +24,10 @@ func (ex *exchange) headEnded(err error) {
 		return
 	}
 	ex.backendStats().Resets++
-	if ex.endedIdle() {
+	if ex.sending.endedIdle(ex) {
 		ex.backendStats().Failures++
 	} else {
-		ex.erred(health.CauseReset)
+		ex.w.countFailure(ex.service, ex.backend, health.CauseReset)
 	}
 	reason := endReason(err, "connection ended before the answer")
 	if ex.head.partial != nil {
@@ -48,25 +48,25 @@ const idleEnd = second
 
 // endedIdle reports whether the connection probably ended because it was idle, before the
 // backend had the request.
-func (ex *exchange) endedIdle() bool {
-	return ex.sending.reused && !ex.service.Multiplexed && ex.head.partial == nil && ex.head.interim == 0 &&
-		ex.w.loop.Now()-ex.sending.began < idleEnd
+func (s *sending) endedIdle(ex *exchange) bool {
+	return s.reused && !ex.service.Multiplexed && ex.head.partial == nil && ex.head.interim == 0 &&
+		ex.w.loop.Now()-s.began < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with
 // err before a response.
-func (ex *exchange) repeatable(err error) bool {
+func (s *sending) repeatable(ex *exchange, err error) bool {
 	if ex.head.partial != nil || ex.head.interim != 0 {
 		return false
 	}
 	switch why := backend.ErrorOf(err); {
 	case why == nil || why.Lost:
 		return ex.saved.replayable
-	case !why.Unprocessed || ex.saved.bytes == nil || ex.sending.rejections == maxRejections:
+	case !why.Unprocessed || ex.saved.bytes == nil || s.rejections == maxRejections:
 		return false
 	}
-	ex.sending.rejections++
-	ex.sending.bodyRefused = false
+	s.rejections++
+	s.bodyRefused = false
 	return true
 }
 
@@ -138,7 +138,7 @@ func (ex *exchange) BackendExpired() {
 		s := ex.backendStats()
 		s.Timeouts++
 		ex.stats().Timeouts++
-		ex.erred(health.CauseTimeout)
+		ex.w.countFailure(ex.service, ex.backend, health.CauseTimeout)
 		if ex.retry.allowed(ex, table.RetryTimeout) {
 			ex.retryAfter(rejected.BackendTimeout, "no answer in time")
 			return

@@ -105,7 +105,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 
 // transmitBody sends more of the body.
 func (ex *exchange) transmitBody(p []byte) error {
-	t := ex.requestTrailer()
+	t := ex.w.requestTrailer(ex.farm, ex.service, &ex.request)
 	most := mostSaved(ex.service)
 	ex.saved.add(ex.w.loop, p, most)
 	if !ex.service.Multiplexed {
@@ -239,16 +239,15 @@ func (ex *exchange) badBody(err error) {
 	ex.Abort()
 }
 
-// endBare ends a body that arrived without chunks.
-func (ex *exchange) endBare() (err error) {
-	w := ex.w
-	w.loop.Scratch, err = ex.response.end(w.loop.Scratch, ex.up.Trailers())
+// endBare ends a response body that arrived without chunks.
+func (b *body) endBare(l *loop.Loop, up backend.Transport) (err error) {
+	l.Scratch, err = b.end(l.Scratch, up.Trailers())
 	return err
 }
 
 // bareEnded handles the end of such a body if it arrives separately.
 func (ex *exchange) bareEnded() {
-	switch err := ex.endBare(); {
+	switch err := ex.response.endBare(ex.w.loop, ex.up); {
 	case err != nil:
 		ex.badBody(err)
 	case ex.sendBodyPart(nil) != nil:

@@ -19,7 +19,7 @@ const (
 // answerEncoded sends head and the encoded form of p, the content so far. Unless the body is
 // complete, output held back by the encoder follows when the backend pauses.
 func (ex *exchange) answerEncoded(head, p []byte) bool {
-	out, err := ex.encode(head, p, false)
+	out, err := ex.encoding.encode(ex, head, p, false)
 	if err != nil {
 		ex.drop()
 		ex.fail(500)
@@ -28,7 +28,7 @@ func (ex *exchange) answerEncoded(head, p []byte) bool {
 	defer ex.w.keepEncoded()
 	if ex.peer.Frames {
 		ex.countAnswer(len(head)+len(p), len(head)+len(out))
-		return ex.beginAnswer(head, out, ex.trailerEncoded())
+		return ex.beginAnswer(head, out, withoutDigests(ex.answerTrailer()))
 	}
 	ex.countAnswer(len(head)+len(p), len(out))
 	return ex.beginAnswer(out, nil, nil)
@@ -37,7 +37,7 @@ func (ex *exchange) answerEncoded(head, p []byte) bool {
 // sendEncoded sends the encoded form of p, more of the content. flush makes the encoder
 // return all output, as does the end of the body.
 func (ex *exchange) sendEncoded(p []byte, flush bool) error {
-	out, err := ex.encode(nil, p, flush)
+	out, err := ex.encoding.encode(ex, nil, p, flush)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 	ex.record.moved(0, uint64(len(out)))
 	var t []byte
 	if ex.peer.Frames {
-		t = ex.trailerEncoded()
+		t = withoutDigests(ex.answerTrailer())
 	}
 	err = ex.client.WriteBody(out, ex.response.done(), t)
 	ex.w.keepEncoded()
@@ -55,28 +55,28 @@ func (ex *exchange) sendEncoded(p []byte, flush bool) error {
 // encode returns the bytes to send for p: prefix, one chunk and, if the body is done, the
 // last chunk. HTTP/2 streams get neither prefix nor chunks. The result is valid until the
 // next call on the loop.
-func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error) {
-	e, w := ex.encoding.encoder, ex.w
+func (e *encoding) encode(ex *exchange, prefix, p []byte, flush bool) (out []byte, err error) {
+	w := ex.w
 	framed := !ex.peer.Frames
 	out = w.encoded[:0]
 	if framed {
 		out = append(append(out, prefix...), chunkRoom...)
 	}
 	start := len(out)
-	out, err = e.Write(out, p)
+	out, err = e.encoder.Write(out, p)
 	switch {
 	case err != nil:
 	case ex.response.done():
-		out, err = e.Close(out)
+		out, err = e.encoder.Close(out)
 	case flush:
-		out, err = e.Flush(out)
+		out, err = e.encoder.Flush(out)
 	}
 	n := len(out) - start
 	s := ex.stats()
 	s.CompressIn += uint64(len(p))
 	s.CompressOut += uint64(n)
 	if framed {
-		return ex.frame(out, len(prefix), n), err
+		return e.frame(ex, out, len(prefix), n), err
 	}
 	w.encoded = out[:0]
 	return out, err
@@ -84,7 +84,7 @@ func (ex *exchange) encode(prefix, p []byte, flush bool) (out []byte, err error)
 
 // frame turns the last n bytes of out into a chunk. They are preceded by the prefix and room
 // for the size; the prefix moves up if the size needs less.
-func (ex *exchange) frame(out []byte, prefix, n int) []byte {
+func (e *encoding) frame(ex *exchange, out []byte, prefix, n int) []byte {
 	pad := 0
 	if n == 0 {
 		out = out[:prefix]
@@ -101,7 +101,7 @@ func (ex *exchange) frame(out []byte, prefix, n int) []byte {
 	}
 	if ex.response.done() {
 		out = append(out, "0\r\n"...)
-		if t := ex.trailerEncoded(); len(t) > 0 {
+		if t := withoutDigests(ex.answerTrailer()); len(t) > 0 {
 			out = append(out, t...)
 		} else {
 			out = append(out, "\r\n"...)
@@ -124,10 +124,8 @@ func (ex *exchange) flushEncoded() bool {
 	return true
 }
 
-// trailerEncoded returns the trailer without digests of the backend's bytes. It modifies the
-// trailer and must be called once only.
-func (ex *exchange) trailerEncoded() []byte {
-	t := ex.answerTrailer()
+// withoutDigests returns the trailer t without digests of the backend's bytes. It modifies t.
+func withoutDigests(t []byte) []byte {
 	for at := 0; at < len(t); {
 		end := at + bytes.IndexByte(t[at:], '\n') + 1
 		name := t[at : at+max(bytes.IndexByte(t[at:end], ':'), 0)]
@@ -143,10 +141,10 @@ func (ex *exchange) trailerEncoded() []byte {
 	return t
 }
 
-// returnEncoder returns the encoder to the pool, whether or not the body is complete.
-func (ex *exchange) returnEncoder() {
-	ex.w.encoders.Put(ex.encoding.encoder)
-	ex.encoding.encoder = nil
+// release returns the encoder to the pool, whether or not the body is complete.
+func (e *encoding) release(w *worker) {
+	w.encoders.Put(e.encoder)
+	e.encoder = nil
 }
 
 // keepEncoded releases memory that is rarely needed.

@@ -52,55 +52,54 @@ func readEncodable(h *http1.Head) (e encodable) {
 	return e
 }
 
-// planEncoding decides whether the current response is compressed, and gets an encoder if so.
+// plan decides whether the current response is compressed, and gets an encoder if so.
 // Parameter kind is the backend's framing. If head is true, the request was HEAD: the
 // response has the fields of a GET but no framing, because the length is unknown.
-func (ex *exchange) planEncoding(kind http1.Body, head bool) {
+func (e *encoding) plan(ex *exchange, kind http1.Body, head bool) {
 	c, r := ex.service.Compress, &ex.w.resp
-	ex.encoding.vary, ex.encoding.line = false, nil
+	e.vary, e.line = false, nil
 	i := r.Find(http1.KnownContentType)
 	if i < 0 || !mayEncode(r.Status) || !c.Wants(r.Value(i)) {
 		return
 	}
-	e := readEncodable(&r.Head)
-	if e.never {
+	about := readEncodable(&r.Head)
+	if about.never {
 		return
 	}
-	ex.encoding.vary = !e.varies
+	e.vary = !about.varies
 	length := r.ContentLength // -1 if unknown
 	switch {
-	case ex.encoding.coding == compress.None || length >= 0 && length < c.Min:
+	case e.coding == compress.None || length >= 0 && length < c.Min:
 	case head:
-		ex.markEncoded(ex.encoding.coding)
+		e.mark(ex.w, e.coding)
 	case kind != http1.BodyNone:
-		if ex.encoding.encoder = ex.w.encoders.Get(ex.encoding.coding, c.Level); ex.encoding.encoder == nil {
+		if e.encoder = ex.w.encoders.Get(e.coding, c.Level); e.encoder == nil {
 			ex.stats().CompressFull++
 		}
 	}
 }
 
-// setEncoding changes the head for a compressed body, given its first out bytes. If these
+// begin changes the head for a compressed body, given its first out bytes. If these
 // are the whole body and too few, it stays uncompressed with a known length.
-func (ex *exchange) setEncoding(out int) {
+func (e *encoding) begin(ex *exchange, out int) {
 	r := &ex.w.resp
 	if ex.response.done() && int64(out) < ex.service.Compress.Min && len(ex.response.trailer()) == 0 {
-		ex.returnEncoder()
+		e.release(ex.w)
 		r.Chunked, r.ContentLength = false, int64(out)
 		return
 	}
 	ex.stats().Compressed++
-	ex.markEncoded(ex.encoding.encoder.Coding())
+	e.mark(ex.w, e.encoder.Coding())
 	r.Chunked = !ex.peer.Frames
 }
 
-// markEncoded changes the head for an encoded body: another representation without a known
+// mark changes the head for an encoded body: another representation without a known
 // length or ranges. Digests of the original bytes are dropped. A strong ETag would claim
 // identical bytes, so it becomes weak (RFC 9110 section 8.8.1).
-func (ex *exchange) markEncoded(c compress.Coding) {
-	w := ex.w
+func (e *encoding) mark(w *worker, c compress.Coding) {
 	h := &w.resp.Head
 	h.ContentLength, h.Chunked = -1, false
-	ex.encoding.line = codingLines[c]
+	e.line = codingLines[c]
 	for i := range h.Fields[:h.NumFields] {
 		name := h.Name(i)
 		switch {
@@ -131,12 +130,12 @@ func isDigest(name []byte) bool {
 	return false
 }
 
-// withEncoding appends the lines about compression to the lines of a response.
-func (ex *exchange) withEncoding(add []byte) []byte {
-	if ex.encoding.vary {
-		add = ex.w.join(add, varyLine)
+// addLines appends the lines about compression to the lines of a response.
+func (e *encoding) addLines(w *worker, add []byte) []byte {
+	if e.vary {
+		add = w.join(add, varyLine)
 	}
-	return ex.w.join(add, ex.encoding.line)
+	return w.join(add, e.line)
 }
 
 // mayEncode reports whether a response with that status may be encoded. A 206 is a part of

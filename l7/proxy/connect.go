@@ -24,7 +24,7 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 		return
 	}
 	if err != nil {
-		if status := ex.unreachable(ex.index(), err); status != 0 {
+		if status := ex.unreachable(ex.service.Position(ex.backend), err); status != 0 {
 			ex.failed(status)
 			return
 		}
@@ -54,16 +54,6 @@ func (ex *exchange) BackendConnected(began int64, own bool, err error) {
 	}
 }
 
-// index returns the position of the chosen backend in its service.
-func (ex *exchange) index() int {
-	for i := range ex.service.Backends {
-		if &ex.service.Backends[i] == ex.backend {
-			return i
-		}
-	}
-	return -1
-}
-
 // nameAsked returns the host of the request, which is the TLS server name unless the service
 // has one. It is a view; the configurations copy the names they keep.
 func (ex *exchange) nameAsked() string {
@@ -74,10 +64,9 @@ func (ex *exchange) nameAsked() string {
 // A service may announce its clients to its backends: each connection begins with a PROXY
 // header, before TLS. Such a connection is reserved for its client, as with a pinned service.
 
-// announce adds the PROXY header to the target of a new connection. The result is valid
-// until the next call on the loop.
-func (ex *exchange) announce(to *dial.Target) *dial.Target {
-	w, c := ex.w, ex.peer.Conn
+// announce adds the PROXY header for the client connection c to the target of a new
+// connection. The result is valid until the next call on the loop.
+func (w *worker) announce(c *loop.Conn, to *dial.Target) *dial.Target {
 	if to != &w.target {
 		w.target = *to
 	}

@@ -240,7 +240,7 @@ func (ex *exchange) End() {
 		ex.w.loop.Buffers.Put(ex.retry.last)
 	}
 	if ex.encoding.encoder != nil {
-		ex.returnEncoder()
+		ex.encoding.release(ex.w)
 	}
 	undo := ex.outgoing.Undo
 	undo.Reset()

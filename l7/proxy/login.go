@@ -140,11 +140,11 @@ func (e *Engine) checked(digest guard.Digest, v guard.Verdict) {
 	}
 }
 
-// await401 makes the exchange wait for a password check that auth requires. invite means that
+// await makes the exchange wait for a password check that auth requires. invite means that
 // the client gets 100 Continue after success.
-func (ex *exchange) await401(l *login, auth *table.Protection, invite bool) {
+func (lw *loginWait) await(ex *exchange, l *login, auth *table.Protection, invite bool) {
 	ex.saved.store(ex.w.loop)
-	ex.login.check, ex.login.auth, ex.login.invite = l, auth, invite
+	lw.check, lw.auth, lw.invite = l, auth, invite
 	l.waiting = append(l.waiting, ex)
 }
 

@@ -17,11 +17,11 @@ import (
 // health: core/revive only tests connects.
 
 // checkOutlier counts the current response for or against its backend.
-func (ex *exchange) checkOutlier() {
-	if failed(ex.w.resp.Status) {
-		ex.erred(health.CauseStatus)
-	} else if ex.service.Outlier != nil {
-		ex.w.engine.Health.Slot(ex.backend.ID).Worked()
+func (w *worker) checkOutlier(sv *table.Service, b *table.Backend) {
+	if failed(w.resp.Status) {
+		w.countFailure(sv, b, health.CauseStatus)
+	} else if sv.Outlier != nil {
+		w.engine.Health.Slot(b.ID).Worked()
 	}
 }
 
@@ -31,18 +31,18 @@ func failed(status int) bool {
 	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
 
-// erred counts a failure of the chosen backend.
-func (ex *exchange) erred(c health.Cause) {
-	ex.backendStats().Failures++
-	o := ex.service.Outlier
+// countFailure counts a failure of a backend.
+func (w *worker) countFailure(sv *table.Service, b *table.Backend, c health.Cause) {
+	w.shard.Backend(b.ID).Failures++
+	o := sv.Outlier
 	if o == nil || o.Errors == 0 {
 		return
 	}
-	if slot := ex.w.engine.Health.Slot(ex.backend.ID); slot.Failed() < o.Errors || slot.Ejected() {
+	if slot := w.engine.Health.Slot(b.ID); slot.Failed() < o.Errors || slot.Ejected() {
 		return
 	}
-	if ex.w.engine.ejections.add(ex.service, ex.backend, c, "") {
-		ex.backendStats().Ejections++
+	if w.engine.ejections.add(sv, b, c, "") {
+		w.shard.Backend(b.ID).Ejections++
 	}
 }
 

@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/client"
@@ -103,6 +105,19 @@ func (r *record) withID(w *worker, lines []byte) []byte {
 	rec := &w.records
 	rec.extra = table.AppendIDLine(append(rec.extra[:0], lines...), r.id)
 	return rec.extra
+}
+
+// insertID inserts the request ID into a generated response, after its status line.
+func (r *record) insertID(w *worker, f *table.Farm, out []byte) []byte {
+	if f.Recording.ID != farm.RequestIDBoth {
+		return out
+	}
+	at := bytes.IndexByte(out, '\n') + 1
+	field := r.withID(w, nil)
+	out = append(out, field...)
+	copy(out[at+len(field):], out[at:len(out)-len(field)])
+	copy(out[at:], field)
+	return out
 }
 
 // ending returns which side ended an incomplete exchange.

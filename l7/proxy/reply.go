@@ -1,12 +1,10 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"net/netip"
 	"strconv"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
@@ -96,7 +94,7 @@ func (ex *exchange) closes() bool { return !ex.keepClient || !ex.request.done() 
 func (ex *exchange) answerOwn(status int, out []byte, last bool) {
 	cl, s := ex.client, ex.stats()
 	s.Responses[status/100-1]++
-	out = ex.ownID(out)
+	out = ex.record.insertID(ex.w, ex.farm, out)
 	ex.record.generated(ex.w, ex.farm, status, len(out))
 	ex.End()
 	s.BytesOut += uint64(len(out))
@@ -160,17 +158,4 @@ func (w *worker) note(class rejection.Class, status int, farm, reason string, cl
 	w.rejections.Add(w.loop.Now(), rejection.Event{
 		Class: class, Status: uint16(status), Farm: farm, Reason: reason, Client: client, Backend: backend,
 	})
-}
-
-// ownID inserts the request ID into a generated response, after its status line.
-func (ex *exchange) ownID(out []byte) []byte {
-	if ex.farm.Recording.ID != farm.RequestIDBoth {
-		return out
-	}
-	at := bytes.IndexByte(out, '\n') + 1
-	field := ex.record.withID(ex.w, nil)
-	out = append(out, field...)
-	copy(out[at+len(field):], out[at:len(out)-len(field)])
-	copy(out[at:], field)
-	return out
 }

@@ -108,7 +108,7 @@ func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, 
 		return len(rest)
 	}
 	if unchecked != nil {
-		ex.await401(unchecked, auth, invite && used == 0)
+		ex.login.await(ex, unchecked, auth, invite && used == 0)
 		return used
 	}
 	if invite && used == 0 && !ex.inviteBody() {
@@ -191,7 +191,7 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	}
 	out = append(out, rest[:n]...)
 	if !ex.service.Multiplexed { // otherwise transmit adds it
-		out = append(out, ex.requestTrailer()...)
+		out = append(out, ex.w.requestTrailer(ex.farm, ex.service, &ex.request)...)
 	}
 	w.loop.Scratch = out
 	ex.peer.Stats().BytesIn += uint64(in)
@@ -199,15 +199,15 @@ func (ex *exchange) assemble(rest []byte) (used int, err error) {
 	return in, nil
 }
 
-// requestTrailer returns the bytes after the last chunk of the request's body, valid until
-// the next call on the loop.
-func (ex *exchange) requestTrailer() []byte {
-	t := ex.request.trailer()
-	rules, auth, farm := ex.service.Request, ex.service.Auth, ex.farm.Remove
+// requestTrailer returns the bytes after the last chunk of b, a request body for the service.
+// They are valid until the next call on the loop.
+func (w *worker) requestTrailer(f *table.Farm, sv *table.Service, b *body) []byte {
+	t := b.trailer()
+	rules, auth, farm := sv.Request, sv.Auth, f.Remove
 	if len(t) == 0 || rules == nil && farm == nil && (auth == nil || auth.Keys == nil) {
 		return t
 	}
-	return ex.w.filter(t, !ex.service.Multiplexed, func(h *http1.Head, s *rewrite.Scratch) error {
+	return w.filter(t, !sv.Multiplexed, func(h *http1.Head, s *rewrite.Scratch) error {
 		if farm != nil {
 			farm.Remove(h, s)
 		}
@@ -337,7 +337,7 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 		}
 	}
 	if to.Announce != 0 {
-		to = ex.announce(to)
+		to = ex.w.announce(ex.peer.Conn, to)
 	}
 	up, err = pool.Dial(to, ex)
 	return up, false, err
@@ -372,7 +372,7 @@ func (ex *exchange) send() {
 			ex.saved.store(ex.w.loop)
 		}
 		if !up.Reused() {
-			ex.choice.Tried = ex.choice.Tried.With(ex.index()) // the backend resets accepted connections: one attempt is enough
+			ex.choice.Tried = ex.choice.Tried.With(ex.service.Position(ex.backend)) // the backend resets accepted connections: one attempt is enough
 		}
 		ex.again()
 		return
@@ -401,7 +401,7 @@ func (ex *exchange) transmit(b []byte) error {
 	}
 	ex.client.Listen(true) // so that the backend can stop if the client leaves
 	up := ex.up
-	err := up.Send(b, ex.request.done(), ex.requestTrailer())
+	err := up.Send(b, ex.request.done(), ex.w.requestTrailer(ex.farm, ex.service, &ex.request))
 	if ex.binds {
 		up.Reserve()
 	}

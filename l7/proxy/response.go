@@ -186,12 +186,12 @@ func (ex *exchange) answer(b []byte, n int) {
 	if rt := ex.service.Retry; rt != nil && rt.Status(r.Status) && ex.retryAnswer(kind, b, n) {
 		return
 	}
-	if err := ex.applyRules(); err != nil {
+	if err := ex.w.applyRules(ex.service); err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
 	if ex.service.Compress != nil {
-		ex.planEncoding(kind, ex.verb == http1.VerbHEAD)
+		ex.encoding.plan(ex, kind, ex.verb == http1.VerbHEAD)
 	}
 	ex.response.startAnswer(kind, &r.Head, !ex.oldClient)
 	unchunk := kind == http1.BodyChunked && ex.unframed()
@@ -205,7 +205,7 @@ func (ex *exchange) answer(b []byte, n int) {
 		return
 	}
 	if ex.encoding.encoder != nil {
-		ex.setEncoding(out)
+		ex.encoding.begin(ex, out)
 	}
 	ex.setKeepAlive(kind, unchunk)
 	if in < len(rest) {
@@ -232,13 +232,12 @@ func (ex *exchange) answer(b []byte, n int) {
 // unframed reports whether the client gets bodies without chunks.
 func (ex *exchange) unframed() bool { return ex.oldClient || ex.peer.Frames }
 
-// applyRules applies the service's rules to the response fields.
-func (ex *exchange) applyRules() error {
-	rules := ex.service.Response
+// applyRules applies the rules of a service to the current response.
+func (w *worker) applyRules(sv *table.Service) error {
+	rules := sv.Response
 	if rules == nil {
 		return nil
 	}
-	w := ex.w
 	w.rewrite.Reset()
 	return rules.Apply(&w.resp.Head, &w.rewrite)
 }
@@ -247,7 +246,7 @@ func (ex *exchange) applyRules() error {
 func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) {
 	in, out, err = ex.response.take(p, unchunk)
 	if err == nil && ex.response.bare && ex.up.Complete() {
-		err = ex.endBare()
+		err = ex.response.endBare(ex.w.loop, ex.up)
 	}
 	return in, out, err
 }
@@ -325,9 +324,9 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	}
 	o.Extra = ex.answerID(o.Extra)
 	ex.rewriteLocations()
-	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
+	o.Extra = ex.w.withServedBy(ex.withCookie(o.Extra), ex.service, ex.backend)
 	if ex.service.Compress != nil {
-		o.Extra = ex.withEncoding(o.Extra)
+		o.Extra = ex.encoding.addLines(ex.w, o.Extra)
 	}
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
@@ -358,18 +357,18 @@ func (ex *exchange) rewriteLocations() {
 
 // withServedBy appends the field that names the backend, and removes the backend's own, so
 // that the field has a single value.
-func (ex *exchange) withServedBy(add []byte) []byte {
-	name := ex.service.ServedBy
+func (w *worker) withServedBy(add []byte, sv *table.Service, b *table.Backend) []byte {
+	name := sv.ServedBy
 	if name == "" {
 		return add
 	}
-	h := &ex.w.resp.Head
+	h := &w.resp.Head
 	for i := h.Lookup(name); i >= 0; i = h.Lookup(name) {
 		if !h.Remove(i) {
 			break
 		}
 	}
-	return ex.w.join(add, ex.backend.ServedBy)
+	return w.join(add, b.ServedBy)
 }
 
 // withCookie appends the persistence cookie unless the client already has that of its
@@ -431,7 +430,7 @@ func (ex *exchange) countTaken(bytes int, took int64) {
 	if ex.service.Tracked {
 		ex.backend.Load.Observe(took)
 	}
-	ex.checkOutlier()
+	ex.w.checkOutlier(ex.service, ex.backend)
 }
 
 // answerTrailer is requestTrailer for the response.

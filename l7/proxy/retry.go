@@ -41,7 +41,7 @@ func (r *retries) allowed(ex *exchange, c table.RetryCondition) bool {
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.Picker.Free(ex.choice.Tried.With(ex.index())) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+	return ex.service.Picker.Free(ex.choice.Tried.With(ex.service.Position(ex.backend))) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
 }
 
 // hold keeps a response that is not forwarded yet.
@@ -66,7 +66,7 @@ func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 // leaveBackend records that the chosen backend failed.
 func (ex *exchange) leaveBackend() {
 	ex.backendStats().Retries++
-	ex.choice.Tried = ex.choice.Tried.With(ex.index())
+	ex.choice.Tried = ex.choice.Tried.With(ex.service.Position(ex.backend))
 	ex.retry.count++
 }
 
@@ -98,7 +98,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case err != nil:
 		return false
 	case !ex.response.done():
-		if !ex.service.Picker.Free(ex.choice.Tried.With(ex.index())) {
+		if !ex.service.Picker.Free(ex.choice.Tried.With(ex.service.Position(ex.backend))) {
 			return false
 		}
 		ex.head.keep(&ex.w.loop.Buffers, b)
@@ -131,7 +131,7 @@ func (ex *exchange) failed(status int) {
 	ex.saved.release(ex.w.loop)
 	ex.head.keep(&ex.w.loop.Buffers, nil)
 	if ex.encoding.encoder != nil { // planned for the response that failed
-		ex.returnEncoder()
+		ex.encoding.release(ex.w)
 	}
 	ex.head.partial, ex.retry.last, ex.backend, ex.retry.recalled = ex.retry.last, nil, ex.retry.backend, true
 	r := &ex.w.resp // it holds another exchange's response by now

@@ -18,7 +18,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if err := ex.applyRules(); err != nil {
+	if err := ex.w.applyRules(ex.service); err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
@@ -30,7 +30,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add
 	}
-	o.Extra = ex.withServedBy(ex.withCookie(o.Extra))
+	o.Extra = ex.w.withServedBy(ex.withCookie(o.Extra), ex.service, ex.backend)
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	ex.countAnswer(len(out), len(out))
 	ex.phase = phaseTunnel

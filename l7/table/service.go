@@ -67,6 +67,16 @@ func (sv *Service) Find(id uint32) int {
 	return -1
 }
 
+// Position returns the position of a backend of the service, or -1.
+func (sv *Service) Position(b *Backend) int {
+	for i := range sv.Backends {
+		if &sv.Backends[i] == b {
+			return i
+		}
+	}
+	return -1
+}
+
 // Rehearsal returns a copy of the service for a run without side effects. All state that
 // exchanges change must be replaced here.
 func (sv *Service) Rehearsal() *Service {
