@@ -108,6 +108,9 @@ func (s *stream) endRead() error {
 	return loop.ErrDry
 }
 
+// SetOwner implements Transport.
+func (s *stream) SetOwner(o Owner) { s.owner = o }
+
 // Complete implements Transport.
 func (s *stream) Complete() bool { return s.pipe.Over() }
 

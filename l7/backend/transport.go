@@ -41,6 +41,8 @@ type Transport interface {
 	Wait()
 	Again()
 
+	// SetOwner passes the use, and all later events, to another owner.
+	SetOwner(o Owner)
 	// Reused reports whether the connection is older than the exchange. Only then may its
 	// end be the backend's keep-alive timeout instead of a failure.
 	Reused() bool

@@ -47,6 +47,9 @@ func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 // security of the target.
 func (c *Conn) Fits(t *Target) bool { return c.leads(t) && c.options.Security == t.Options.Security }
 
+// SetOwner passes the use of the connection, and all later events, to another owner.
+func (c *Conn) SetOwner(o Owner) { c.owner = o }
+
 // Again gives the owner another turn after the other connections had theirs.
 func (c *Conn) Again() { c.pool.loop.Again(c.Conn) }
 

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/l7/backend"
@@ -118,10 +117,6 @@ func (ex *exchange) BackendFailed(err error) {
 		ex.headEnded(err)
 	case phaseConnect:
 		ex.BackendConnected(ex.w.loop.Now(), true, err)
-	case phaseTunnel:
-		ex.backendStats().Resets++
-		ex.record.flag(accesslog.AbortedByBackend)
-		ex.Abort()
 	default:
 		ex.cutBody("connection ended within the body")
 	}

@@ -34,10 +34,6 @@ func (ex *exchange) wantsBody() bool {
 // ClientReadable implements client.Exchange. It forwards the request body until it pauses or
 // ends.
 func (ex *exchange) ClientReadable() {
-	if ex.phase == phaseTunnel && ex.request.done() {
-		ex.tunnelUp()
-		return
-	}
 	if ex.sending.bodyRefused {
 		return
 	}
@@ -62,9 +58,6 @@ func (ex *exchange) ClientReadable() {
 			more = ex.sendBody(l.In[:n])
 		}
 		if !more {
-			if ex.phase == phaseTunnel && ex.request.done() { // the backend switched protocols before it had the whole body
-				ex.tunnelUp()
-			}
 			return
 		}
 	}
@@ -82,9 +75,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 	ex.backendStats().BytesOut += uint64(out)
 	ex.record.moved(uint64(in), 0)
 	err = ex.transmitBody(p[:out])
-	if ex.phase != phaseTunnel {
-		ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
-	}
+	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 	if in < len(p) {
 		ex.client.Unread(p[in:])
 	}
@@ -292,11 +283,8 @@ func (ex *exchange) cutBody(reason string) {
 
 // ClientDrained implements client.Exchange. The client has read all pending bytes.
 func (ex *exchange) ClientDrained() {
-	switch ex.phase {
-	case phaseBody:
+	if ex.phase == phaseBody {
 		ex.pumpResponse()
-	case phaseTunnel:
-		ex.tunnelDown()
 	}
 }
 

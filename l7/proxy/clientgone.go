@@ -12,12 +12,9 @@ import (
 // ClientGone implements client.Exchange. It ends the exchange of a client that has left. A
 // client that only half-closed may still read.
 func (ex *exchange) ClientGone() {
-	cl := ex.client
-	delimited := ex.phase == phaseTunnel || ex.delimited()
+	cl, delimited := ex.client, ex.delimited()
 	ex.record.flag(accesslog.AbortedByClient)
-	if ex.phase != phaseTunnel {
-		ex.stats().ClientAborts++
-	}
+	ex.stats().ClientAborts++
 	if ex.phase == phaseHead && ex.up != nil && ex.request.done() && ex.w.loop.Now()-ex.sending.began >= int64(patience) {
 		ex.backendStats().Abandoned++
 	}
@@ -34,8 +31,6 @@ func (ex *exchange) ClientExpired() {
 	switch {
 	case ex.queue.place != nil:
 		ex.waitedTooLong()
-	case ex.phase == phaseTunnel:
-		ex.ClientGone()
 	case ex.client.Pending() != 0:
 		if ex.client.Stalled(ex.farm.RequestTimeout) {
 			ex.stats().Timeouts++
@@ -87,10 +82,7 @@ func (ex *exchange) BodyRefused() bool { return ex.sending.bodyRefused && ex.sav
 
 // Watches implements client.Exchange.
 func (ex *exchange) Watches() client.Watch {
-	switch {
-	case ex.phase == phaseTunnel:
-		return client.WatchNothing
-	case ex.service.IgnoreClose || !ex.request.done():
+	if ex.service.IgnoreClose || !ex.request.done() {
 		return client.WatchResets
 	}
 	return client.WatchCloses

@@ -8,6 +8,7 @@
 //	ClientReadable      streams the request body, pausing while the backend is full
 //	exchange.respond    parses and rewrites the response head, streams its body
 //	exchange.finish     counts, returns the connection, resumes the client
+//	tunnel              takes over both connections after a 101
 //
 // # Ownership
 //

@@ -2,11 +2,13 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/backend"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -51,7 +53,6 @@ type progress struct {
 	head     responseHead
 	retry    retries
 	encoding encoding
-	tunnel   tunnel
 	record   record
 }
 
@@ -85,7 +86,6 @@ const (
 	phaseConnect phase = iota // the connection is being opened
 	phaseHead                 // the response head is awaited
 	phaseBody                 // the response body flows
-	phaseTunnel               // another protocol: bytes flow both ways
 )
 
 // stats returns the farm's counters of this loop.
@@ -180,16 +180,21 @@ func (ex *exchange) release() {
 	ex.load.arrived(ex.backend)
 	if held := ex.choice.Held; held != nil {
 		ex.choice.Held = nil
-		held.Done()
-		if ex.backend != nil {
-			ex.backend.Queue.Released()
-		}
-		ex.queue.shared.Released()
+		giveRoom(held, ex.backend, ex.queue.shared)
 	}
 	if ex.load.counted {
 		ex.load.counted = false
 		ex.backendStats().Established--
 	}
+}
+
+// giveRoom ends a reservation and reports to the queues that the backend may have room.
+func giveRoom(held *balance.Load, b *table.Backend, q *state.Queue) {
+	held.Done()
+	if b != nil {
+		b.Queue.Released()
+	}
+	q.Released()
 }
 
 // drop closes the backend connection, if any.
@@ -229,30 +234,32 @@ func (ex *exchange) End() {
 		ex.queue.leave(ex)
 	}
 	ex.record.end(ex)
-	ex.saved.release(ex.w.loop)
-	if ex.question.message != nil {
-		ex.w.loop.Buffers.Put(ex.question.message)
-	}
-	if ex.head.partial != nil {
-		ex.w.loop.Buffers.Put(ex.head.partial)
-	}
-	if ex.retry.last != nil {
-		ex.w.loop.Buffers.Put(ex.retry.last)
+	ex.client.Serve(nil)
+	ex.recycle()
+}
+
+// recycle returns the buffers of the exchange to their pools, and the exchange to its list.
+// Arrays and bodies that the next exchange reuses stay.
+func (ex *exchange) recycle() {
+	w := ex.w
+	ex.saved.release(w.loop)
+	for _, b := range [...][]byte{ex.question.message, ex.head.partial, ex.retry.last} {
+		if b != nil {
+			w.loop.Buffers.Put(b)
+		}
 	}
 	if ex.encoding.encoder != nil {
-		ex.encoding.release(ex.w)
+		ex.encoding.release(w)
 	}
 	undo := ex.outgoing.Undo
 	undo.Reset()
-	ex.client.Serve(nil)
-	w := ex.w
 	key, host, id, protocol, offers := ex.choice.Key[:0], ex.host[:0], ex.record.id[:0], ex.upgrade.protocol[:0], ex.upgrade.offers[:0]
 	ex.progress = progress{}
 	ex.choice.Key, ex.host, ex.record.id, ex.upgrade.protocol, ex.upgrade.offers = key, host, id, protocol, offers
 	ex.request.clear()
 	ex.response.clear()
-	w.exchanges.Put(ex)
 	ex.outgoing.Undo = undo
+	w.exchanges.Put(ex)
 }
 
 // record is the log data of an exchange.
@@ -351,22 +358,26 @@ func (r *record) answered(w *worker, f *table.Farm, b *table.Backend, took int64
 func (r *record) end(ex *exchange) {
 	w := ex.w
 	now := w.loop.Now()
-	total := now - r.began
-	if r.status != 0 && ex.phase != phaseTunnel {
-		w.shard.FarmTimes(ex.farm.ID).Total.Observe(total)
+	if r.status != 0 {
+		w.shard.FarmTimes(ex.farm.ID).Total.Observe(now - r.began)
 		if !r.own {
 			w.shard.BackendTimes(ex.backend.ID).Total.Observe(now - ex.sending.began)
 		}
 	}
+	if r.entry != nil {
+		complete := r.own || r.status != 0 && ex.response.done()
+		r.put(w, ex.service, ex.backend, ex.choice.Why, r.ending(complete))
+	}
+}
+
+// put completes the entry and passes it on. b is nil if no backend was chosen.
+func (r *record) put(w *worker, sv *table.Service, b *table.Backend, why accesslog.Why, flags accesslog.Flags) {
 	e := r.entry
-	if e == nil {
-		return
-	}
 	r.entry = nil
-	e.Total, e.Status, e.Service = total, uint16(r.status), ex.service.ID
-	if ex.backend != nil {
-		e.Backend, e.Why = ex.backend.ID, ex.choice.Why
+	e.Total, e.Status, e.Service = w.loop.Now()-r.began, uint16(r.status), sv.ID
+	if b != nil {
+		e.Backend, e.Why = b.ID, why
 	}
-	e.Flags |= r.ending(ex, e)
+	e.Flags |= flags
 	w.records.put(e)
 }

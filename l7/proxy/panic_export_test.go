@@ -25,7 +25,7 @@ func (e *Engine) Break(what int) (exchanges int) {
 				}
 			}
 		}
-		w.Exchanges(func(ex client.Exchange) { exchanges += ex.(*exchange).spoil(what) })
+		w.Exchanges(func(ex client.Exchange) { exchanges += ex.(interface{ spoil(what int) int }).spoil(what) })
 	})
 	return exchanges
 }
@@ -38,6 +38,16 @@ func (ex *exchange) spoil(what int) (exchanges int) {
 		ex.farm = nil
 	case BreakBackend:
 		ex.backend = nil
+	}
+	return 1
+}
+
+func (t *tunnel) spoil(what int) (exchanges int) {
+	switch what {
+	case BreakFarm:
+		t.farm = nil
+	case BreakBackend:
+		t.backend = nil
 	}
 	return 1
 }
@@ -57,7 +67,14 @@ func (e *Engine) TakePanics() (n uint64) {
 func (e *Engine) FailBackends() {
 	e.OnLoops(func(w *worker) {
 		var all []*dial.Conn
-		w.Exchanges(func(ex client.Exchange) { all = append(all, ex.(*exchange).up.(*dial.Conn)) })
+		w.Exchanges(func(ex client.Exchange) {
+			switch ex := ex.(type) {
+			case *exchange:
+				all = append(all, ex.up.(*dial.Conn))
+			case *tunnel:
+				all = append(all, ex.up.(*dial.Conn))
+			}
+		})
 		for _, up := range all {
 			c := up.Conn
 			c.Abort()

@@ -120,19 +120,16 @@ func (r *record) insertID(w *worker, f *table.Farm, out []byte) []byte {
 	return out
 }
 
-// ending returns which side ended an incomplete exchange.
-func (r *record) ending(ex *exchange, e *accesslog.Entry) (f accesslog.Flags) {
-	complete := r.own || r.status != 0 && ex.response.done()
-	if ex.phase == phaseTunnel {
-		f, complete = accesslog.Tunnel, ex.tunnel.clientEnded && ex.tunnel.backendEnded
-	}
+// ending returns which side ended an exchange that is not complete.
+func (r *record) ending(complete bool) accesslog.Flags {
+	e := r.entry
 	switch {
 	case complete || e.Flags&(accesslog.AbortedByClient|accesslog.AbortedByBackend) != 0:
-		return f
+		return 0
 	case e.Rejection > uint8(rejected.BadAnswer) && ofBackend(rejection.Class(e.Rejection-1)):
-		return f | accesslog.AbortedByBackend
+		return accesslog.AbortedByBackend
 	}
-	return f | accesslog.AbortedHere
+	return accesslog.AbortedHere
 }
 
 // Every class of rejections has a counter.

@@ -420,7 +420,7 @@ func (ex *exchange) Proceed() {
 // listen monitors the client's end once the whole request has arrived. Queued clients are
 // monitored already.
 func (ex *exchange) listen() {
-	if ex.queue.place == nil && ex.phase != phaseTunnel {
+	if ex.queue.place == nil {
 		ex.client.Listen(false)
 	}
 }

@@ -29,8 +29,6 @@ func (ex *exchange) BackendReadable() {
 		ex.readHead()
 	case phaseBody:
 		ex.pumpResponse()
-	case phaseTunnel:
-		ex.tunnelDown()
 	}
 	peer.Uncork(corked)
 }

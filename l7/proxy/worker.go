@@ -33,6 +33,7 @@ type worker struct {
 	pool           *backend.Pool
 	exchanges      *loop.FreeList[exchange]
 	waiters        *loop.FreeList[waiter]
+	tunnels        *loop.FreeList[tunnel]
 	req            http1.Request
 	resp           http1.Response
 	query          table.Query
@@ -55,6 +56,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejectio
 		pool:      backend.NewPool(l),
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
+		tunnels:   loop.NewFreeList[tunnel](l),
 	}
 	w.Server = client.NewServer(client.Config{
 		Loop: l, Handler: w, Request: &w.req, Table: &e.table, Shard: shard, Rejections: rejections, Penalties: e.penalties,
