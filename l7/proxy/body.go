@@ -22,13 +22,7 @@ const (
 
 // wantsBody reports whether more of the body is expected from the client.
 func (ex *exchange) wantsBody() bool {
-	switch {
-	case ex.request.done():
-		return false
-	case ex.service.DNSFarm != "":
-		return true
-	}
-	return ex.up != nil && ex.phase != phaseConnect && ex.up.Pending() == 0
+	return !ex.request.done() && ex.up != nil && ex.phase != phaseConnect && ex.up.Pending() == 0
 }
 
 // ClientReadable implements client.Exchange. It forwards the request body until it pauses or
@@ -51,13 +45,7 @@ func (ex *exchange) ClientReadable() {
 			ex.ClientGone()
 			return
 		}
-		var more bool
-		if ex.service.DNSFarm != "" {
-			more = ex.takeQuestion(l.In[:n])
-		} else {
-			more = ex.sendBody(l.In[:n])
-		}
-		if !more {
+		if !ex.sendBody(l.In[:n]) {
 			return
 		}
 	}

@@ -7,16 +7,33 @@ import (
 	"strconv"
 
 	"github.com/sluicelb/sluice/core/names"
+	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// question is a query to the gslb farm of a service: DNS over HTTPS (RFC 8484).
-type question struct {
+// dohQuery is an exchange with the name server on the same loop: DNS over HTTPS (RFC 8484).
+// It has no backend and no connection; the response is ready once the request is complete.
+type dohQuery struct {
+	w       *worker
+	client  client.Client // nil after the end
+	peer    *client.Peer  // its connection
+	farm    *table.Farm
+	service *table.Service
+
+	verb       http1.Verb
+	oldClient  bool // HTTP/1.0
+	keepClient bool // the client connection may continue
+
+	request body
 	message []byte         // received so far; pooled
 	from    netip.AddrPort // client address
 	wrong   *dohError      // why it is invalid
+
+	login  loginWait
+	record record
 }
 
 // dohError is the response to an invalid query.
@@ -38,32 +55,59 @@ var (
 	noNames     = &dohError{503, "No names are answered here now. Please try again later.\n"}
 )
 
-// prepareQuestion reads the query from the URL or from the body received so far.
-func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
-	r := &ex.w.req
-	ex.question.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
-	ex.w.loop.Scratch = ex.w.loop.Scratch[:0]
-	ex.phase = phaseHead // no backend is needed
+// beginQuery begins a DNS query, after a pending password check if there is one. It returns
+// the number of bytes of rest that belong to the request.
+func (w *worker) beginQuery(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, auth *table.Protection, rest []byte) int {
+	q, r := w.queries.Get(), &w.req
+	q.w, q.client, q.peer, q.farm, q.service = w, cl, cl.From(), f, sv
+	q.verb, q.oldClient, q.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
+	cl.Serve(q)
+	q.record.begin(w, q.peer, f)
+	q.request.start(r.Body(), &r.Head, true)
+	if m := f.Limits.MaxBody; m > 0 {
+		q.request.chunked.Limit(m)
+	}
+	invite := w.query.Invites()
+	used, err := q.read(rest)
+	if err != nil {
+		q.refuseBody(err)
+		return len(rest)
+	}
+	if unchecked != nil {
+		q.login.await(q, unchecked, auth, invite && used == 0)
+		return used
+	}
+	if invite && used == 0 && !q.inviteBody() {
+		return len(rest)
+	}
+	q.ask()
+	return used
+}
+
+// read reads the query from the URL or from the body received so far.
+func (q *dohQuery) read(rest []byte) (used int, err error) {
+	r := &q.w.req
+	q.from = table.RealClient(q.farm, q.peer.Conn.Peer(), r)
 	switch r.Verb {
 	case http1.VerbGET, http1.VerbHEAD:
-		ex.fromAddress(r.Path)
+		q.readURL(r.Path)
 	case http1.VerbPOST:
 		switch i := r.Lookup("content-type"); {
 		case i < 0 || !isMessage(r.Value(i)):
-			ex.question.wrong = notThatType
+			q.wrong = notThatType
 		case r.Body() == http1.BodyNone:
-			ex.question.wrong = noQuestion
+			q.wrong = noQuestion
 		}
 	default:
-		ex.question.wrong = noMethod
+		q.wrong = noMethod
 	}
-	in, out, err := ex.request.take(rest, true)
+	in, out, err := q.request.take(rest, true)
 	if err != nil {
 		return 0, err
 	}
-	ex.peer.Stats().BytesIn += uint64(in)
-	ex.record.moved(uint64(in), 0)
-	ex.collect(rest[:out])
+	q.peer.Stats().BytesIn += uint64(in)
+	q.record.moved(uint64(in), 0)
+	q.collect(rest[:out])
 	return in, nil
 }
 
@@ -73,9 +117,9 @@ func isMessage(value []byte) bool {
 	return bytes.EqualFold(bytes.TrimSpace(of), []byte(dnsMessage))
 }
 
-// fromAddress decodes the message in the query part of the path.
-func (ex *exchange) fromAddress(path []byte) {
-	ex.question.wrong = noQuestion
+// readURL decodes the message in the query part of the path.
+func (q *dohQuery) readURL(path []byte) {
+	q.wrong = noQuestion
 	_, query, _ := bytes.Cut(path, []byte{'?'})
 	for len(query) > 0 {
 		var one []byte
@@ -85,65 +129,64 @@ func (ex *exchange) fromAddress(path []byte) {
 			continue
 		}
 		text = bytes.TrimRight(text, "=") // some clients pad
-		b := ex.w.loop.Buffers.Get(base64.RawURLEncoding.DecodedLen(len(text)))
-		ex.question.message, ex.question.wrong = b, nil
+		b := q.w.loop.Buffers.Get(base64.RawURLEncoding.DecodedLen(len(text)))
+		q.message, q.wrong = b, nil
 		n, err := base64.RawURLEncoding.Decode(b[:cap(b)], text)
 		if err != nil {
-			ex.question.wrong = notEncoded
+			q.wrong = notEncoded
 			return
 		}
-		ex.question.message = b[:n]
+		q.message = b[:n]
 		return
 	}
 }
 
 // collect adds a part of the body to the message. The body of a GET has no meaning (RFC 9110
 // §9.3.1).
-func (ex *exchange) collect(p []byte) {
+func (q *dohQuery) collect(p []byte) {
 	switch {
-	case ex.verb != http1.VerbPOST || ex.question.wrong != nil:
-	case len(ex.question.message)+len(p) > names.MaxMessage:
-		ex.question.wrong = tooLong
-	case ex.question.message == nil:
-		ex.question.message = append(ex.w.loop.Buffers.Get(max(len(p), 512)), p...)
+	case q.verb != http1.VerbPOST || q.wrong != nil:
+	case len(q.message)+len(p) > names.MaxMessage:
+		q.wrong = tooLong
+	case q.message == nil:
+		q.message = append(q.w.loop.Buffers.Get(max(len(p), 512)), p...)
 	default:
-		ex.question.message = append(ex.w.loop.Buffers.Grow(ex.question.message, len(p)), p...)
+		q.message = append(q.w.loop.Buffers.Grow(q.message, len(p)), p...)
 	}
 }
 
-// takeQuestion reads the next bytes of the body and sends the query once it is complete. It
-// reports whether more are expected.
-func (ex *exchange) takeQuestion(p []byte) bool {
-	in, out, err := ex.request.take(p, true)
+// take reads the next bytes of the body and sends the query once it is complete. It reports
+// whether more are expected.
+func (q *dohQuery) take(p []byte) bool {
+	in, out, err := q.request.take(p, true)
 	if err != nil {
-		ex.refuse(err)
+		q.refuseBody(err)
 		return false
 	}
-	ex.stats().BytesIn += uint64(in)
-	ex.record.moved(uint64(in), 0)
-	ex.collect(p[:out])
+	q.stats().BytesIn += uint64(in)
+	q.record.moved(uint64(in), 0)
+	q.collect(p[:out])
 	if in < len(p) {
-		ex.client.Unread(p[in:])
+		q.client.Unread(p[in:])
 	}
-	if ex.question.wrong == nil && !ex.request.done() {
+	if q.wrong == nil && !q.request.done() {
 		return true
 	}
-	ex.ask()
+	q.ask()
 	return false
 }
 
 // ask resolves the query once its client is authenticated and the message is complete.
-func (ex *exchange) ask() {
-	if ex.login.check != nil || ex.question.wrong == nil && !ex.request.done() {
+func (q *dohQuery) ask() {
+	if q.login.check != nil || q.wrong == nil && !q.request.done() {
 		return
 	}
-	no := ex.question.wrong
+	no := q.wrong
 	if no == nil {
-		w := ex.w
-		answer, what := w.engine.names.AnswerHTTPS(w.index, ex.service.DNSFarm, ex.question.message, ex.question.from)
+		answer, what := q.w.engine.names.AnswerHTTPS(q.w.index, q.service.DNSFarm, q.message, q.from)
 		switch what {
 		case names.Answered:
-			ex.answerQuestion(answer)
+			q.respond(answer)
 			return
 		case names.Limited:
 			no = tooMany
@@ -153,29 +196,30 @@ func (ex *exchange) ask() {
 			no = notMessage
 		}
 	}
-	ex.refuseQuestion(no)
+	q.refuse(no)
 }
 
-// answerQuestion sends the response to a query.
-func (ex *exchange) answerQuestion(a names.Answer) {
-	out := table.AppendStatus(ex.w.loop.Scratch[:0], 200)
+// respond sends the response to a query.
+func (q *dohQuery) respond(a names.Answer) {
+	l := q.w.loop
+	out := table.AppendStatus(l.Scratch[:0], 200)
 	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: "...)
 	if a.Private {
 		out = append(out, "private, "...)
 	}
 	out = append(out, "max-age="...)
 	out = strconv.AppendUint(out, uint64(a.Fresh), 10)
-	last := ex.closes()
+	last := q.closes()
 	out = table.AppendFraming(append(out, "\r\n"...), len(a.Message), last)
-	if ex.verb != http1.VerbHEAD {
+	if q.verb != http1.VerbHEAD {
 		out = append(out, a.Message...)
 	}
-	ex.w.loop.Scratch = out // it may have grown
-	ex.answerOwn(200, out, last)
+	l.Scratch = out // it may have grown
+	q.send(200, out, last)
 }
 
-// refuseQuestion sends an error response.
-func (ex *exchange) refuseQuestion(no *dohError) {
+// refuse sends an error response.
+func (q *dohQuery) refuse(no *dohError) {
 	class := rejected.BadRequest
 	switch no.status {
 	case 429:
@@ -183,16 +227,19 @@ func (ex *exchange) refuseQuestion(no *dohError) {
 	case 503:
 		class = rejected.NoBackend
 	}
-	ex.note(class, no.status, no.text[:len(no.text)-len(".\n")])
-	rejected.Count(ex.stats(), class)
-	out := table.AppendStatus(ex.w.loop.Scratch[:0], no.status)
+	q.note(class, no.status, no.text[:len(no.text)-len(".\n")])
+	rejected.Count(q.stats(), class)
+	out := table.AppendStatus(q.w.loop.Scratch[:0], no.status)
 	if no.status == 405 {
 		out = append(out, "Allow: GET, HEAD, POST\r\n"...)
 	}
-	last := ex.closes()
+	last := q.closes()
 	out = table.AppendFraming(append(out, "Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-cache\r\n"...), len(no.text), last)
-	if ex.verb != http1.VerbHEAD {
+	if q.verb != http1.VerbHEAD {
 		out = append(out, no.text...)
 	}
-	ex.answerOwn(no.status, out, last)
+	q.send(no.status, out, last)
 }
+
+// stats returns the farm's counters of this loop.
+func (q *dohQuery) stats() *stats.Farm { return q.w.shard.Farm(q.farm.ID) }

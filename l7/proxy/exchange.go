@@ -43,7 +43,6 @@ type progress struct {
 	choice   table.Choice
 	outgoing table.Outgoing
 	login    loginWait
-	question question
 	queue    queueWait
 	revival  revival
 	load     load
@@ -243,7 +242,7 @@ func (ex *exchange) End() {
 func (ex *exchange) recycle() {
 	w := ex.w
 	ex.saved.release(w.loop)
-	for _, b := range [...][]byte{ex.question.message, ex.head.partial, ex.retry.last} {
+	for _, b := range [...][]byte{ex.head.partial, ex.retry.last} {
 		if b != nil {
 			w.loop.Buffers.Put(b)
 		}

@@ -60,13 +60,18 @@ func (l *logins) refund(c charge) {
 	l.addresses.Refund(c.address, addressGuesses)
 }
 
-// login holds the exchanges of one loop that wait for a password check. They hold a complete
-// request, and otherwise count as connecting.
+// login holds the guests of one loop that wait for a password check.
 type login struct {
-	waiting []*exchange
+	waiting []guest
 }
 
-// loginWait is an exchange's wait for a login.
+// guest is an exchange or DNS query that waits for a password check. It keeps its request and
+// continues, or is refused, with the verdict.
+type guest interface {
+	authenticated(v guard.Verdict)
+}
+
+// loginWait is a guest's wait for a login.
 type loginWait struct {
 	check  *login            // pending check before a backend is selected; may be nil
 	auth   *table.Protection // that requires it
@@ -140,25 +145,24 @@ func (e *Engine) checked(digest guard.Digest, v guard.Verdict) {
 	}
 }
 
-// await makes the exchange wait for a password check that auth requires. invite means that
+// await makes a guest wait for a password check that auth requires. invite means that
 // the client gets 100 Continue after success.
-func (lw *loginWait) await(ex *exchange, l *login, auth *table.Protection, invite bool) {
-	ex.saved.store(ex.w.loop)
+func (lw *loginWait) await(g guest, l *login, auth *table.Protection, invite bool) {
 	lw.check, lw.auth, lw.invite = l, auth, invite
-	l.waiting = append(l.waiting, ex)
+	l.waiting = append(l.waiting, g)
 }
 
 // retrySoon is the field line of a 503 for a password that was not checked.
 var retrySoon = []byte("Retry-After: 5\r\n")
 
-// leave removes an exchange that ends while it waits.
-func (l *login) leave(ex *exchange) {
-	if i := slices.Index(l.waiting, ex); i >= 0 {
+// leave removes a guest that ends while it waits.
+func (l *login) leave(g guest) {
+	if i := slices.Index(l.waiting, g); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	}
 }
 
-// checked stores the result of a check and resumes or refuses the waiting exchanges.
+// checked stores the result of a check and resumes or refuses the waiting guests.
 func (w *worker) checked(digest guard.Digest, v guard.Verdict) {
 	if v != guard.Unchecked {
 		w.query.AuthCache.Learn(digest, v == guard.Right, w.Clock())
@@ -169,17 +173,17 @@ func (w *worker) checked(digest guard.Digest, v guard.Verdict) {
 	}
 	delete(w.logins, digest)
 	for len(l.waiting) > 0 {
-		ex := l.waiting[0]
+		g := l.waiting[0]
 		l.waiting = l.waiting[1:]
-		ex.login.check = nil
-		ex.authenticated(v)
+		g.authenticated(v)
 	}
 }
 
-// authenticated continues an exchange that waited.
+// authenticated implements guest.
 func (ex *exchange) authenticated(v guard.Verdict) {
 	cl := ex.client
 	defer ex.peer.Conn.Contain()
+	ex.login.check = nil
 	switch v {
 	case guard.Unchecked:
 		ex.note(rejected.RateLimited, 503, table.RefusedBusy.Reason)

@@ -94,6 +94,9 @@ func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
 			return w.refuse(cl, f, p, rest)
 		}
 	}
+	if p.Service.DNSFarm != "" {
+		return w.beginQuery(cl, f, p.Service, unchecked, p.Auth, rest)
+	}
 	return w.forwardFor(cl, f, p.Service, unchecked, p.Auth, rest)
 }
 
@@ -108,6 +111,7 @@ func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, 
 		return len(rest)
 	}
 	if unchecked != nil {
+		ex.saved.store(w.loop)
 		ex.login.await(ex, unchecked, auth, invite && used == 0)
 		return used
 	}
@@ -165,9 +169,6 @@ func (ex *exchange) inviteBody() bool {
 // prepare writes the request for the backend to the scratch buffer: the head and the body
 // received so far.
 func (ex *exchange) prepare(rest []byte) (used int, err error) {
-	if ex.service.DNSFarm != "" {
-		return ex.prepareQuestion(rest)
-	}
 	told := table.Told{Proto: ex.peer.Scheme()}
 	if len(ex.record.id) > 0 { // copying bytes that were just written stalls the processor
 		told.ID = ex.record.id
@@ -226,10 +227,6 @@ func (w *worker) requestTrailer(f *table.Farm, sv *table.Service, b *body) []byt
 // forwardTo selects a backend and sends the request or starts a connect. It continues with
 // other backends as long as none has received a byte.
 func (ex *exchange) forwardTo() {
-	if ex.service.DNSFarm != "" {
-		ex.ask()
-		return
-	}
 	if ex.keepsOwn() && ex.queue.place == nil && ex.takeKept() {
 		ex.send()
 		return

@@ -34,6 +34,7 @@ type worker struct {
 	exchanges      *loop.FreeList[exchange]
 	waiters        *loop.FreeList[waiter]
 	tunnels        *loop.FreeList[tunnel]
+	queries        *loop.FreeList[dohQuery]
 	req            http1.Request
 	resp           http1.Response
 	query          table.Query
@@ -57,6 +58,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejectio
 		exchanges: loop.NewFreeList[exchange](l),
 		waiters:   loop.NewFreeList[waiter](l),
 		tunnels:   loop.NewFreeList[tunnel](l),
+		queries:   loop.NewFreeList[dohQuery](l),
 	}
 	w.Server = client.NewServer(client.Config{
 		Loop: l, Handler: w, Request: &w.req, Table: &e.table, Shard: shard, Rejections: rejections, Penalties: e.penalties,
