@@ -19,7 +19,8 @@ func (ex *exchange) headEnded(err error) {
 		ex.again()
 		return
 	}
-	if ex.refused(err) {
+	if why := backend.ErrorOf(err); why != nil && why.Broke { // the backend violated HTTP/2
+		ex.badResponse(why.Reason)
 		return
 	}
 	ex.backendStats().Resets++
@@ -78,17 +79,6 @@ func (ex *exchange) again() {
 	ex.drop()
 	ex.sending.fresh = true
 	ex.forwardTo()
-}
-
-// refused responds to a protocol violation by an HTTP/2 backend. It returns false if err is
-// something else.
-func (ex *exchange) refused(err error) bool {
-	why := backend.ErrorOf(err)
-	if why == nil || !why.Broke {
-		return false
-	}
-	ex.badResponse(why.Reason)
-	return true
 }
 
 // endReason returns the reason why a transport ended with err, or otherwise if its

@@ -36,7 +36,7 @@ func (ex *exchange) ClientReadable() {
 		if !ex.wantsBody() {
 			return // BackendDrained continues here
 		}
-		n, err := ex.client.ReadBody(l.In[:ex.bodyRoom()])
+		n, err := ex.client.ReadBody(l.In[:ex.saved.room(ex.service)])
 		if err == loop.ErrDry {
 			ex.client.SetDeadline(l.Now() + ex.farm.RequestTimeout)
 			return
@@ -93,16 +93,6 @@ func (ex *exchange) transmitBody(p []byte) error {
 	return ex.up.SendBody(p, ex.request.done(), t)
 }
 
-// bodyRoom returns the size of the next read of the request body. If the request is kept,
-// the read fits as well: the window of the backend is exhausted before the limit is.
-func (ex *exchange) bodyRoom() int {
-	const least = 4 << 10 // room for a chunk with its framing
-	if left := mostSaved(ex.service) - len(ex.saved.bytes); ex.saved.bytes != nil && ex.service.Multiplexed && left >= least {
-		return min(bodyRead, left)
-	}
-	return bodyRead
-}
-
 // brokenBody ends an exchange whose request body is badly framed. The backend's connection
 // ends before the body does.
 func (ex *exchange) brokenBody(err error) {
@@ -140,7 +130,7 @@ func (ex *exchange) pumpResponse() {
 		}
 		n, err := ex.up.Read(l.In[:room])
 		if err == loop.ErrDry {
-			if ex.encoding.encoder != nil && !ex.flushEncoded() {
+			if ex.encoding.encoder != nil && !ex.encoding.flush(ex) {
 				return
 			}
 			ex.up.SetDeadline(l.Now() + ex.backend.Timeout)
@@ -204,7 +194,7 @@ func (ex *exchange) sentMore(reason string) {
 // sendBodyPart forwards content to the client, including the end of the body if it is done.
 func (ex *exchange) sendBodyPart(p []byte) error {
 	if ex.encoding.encoder != nil {
-		return ex.sendEncoded(p, false)
+		return ex.encoding.send(ex, p, false)
 	}
 	ex.stats().BytesOut += uint64(len(p))
 	ex.record.moved(0, uint64(len(p)))
@@ -252,7 +242,7 @@ func (ex *exchange) bodyEnded(err error) {
 			return
 		}
 		ex.response.kind = http1.BodyNone
-		if ex.encoding.encoder != nil && ex.sendEncoded(nil, true) != nil {
+		if ex.encoding.encoder != nil && ex.encoding.send(ex, nil, true) != nil {
 			ex.ClientGone()
 			return
 		}

@@ -30,7 +30,7 @@ const patience = time.Second
 func (ex *exchange) ClientExpired() {
 	switch {
 	case ex.queue.place != nil:
-		ex.waitedTooLong()
+		ex.queue.timeOut(ex)
 	case ex.client.Pending() != 0:
 		if ex.client.Stalled(ex.farm.RequestTimeout) {
 			ex.stats().Timeouts++

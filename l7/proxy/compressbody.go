@@ -16,10 +16,10 @@ const (
 	keepEncoded = 256 << 10
 )
 
-// answerEncoded sends head and the encoded form of p, the content so far. Unless the body is
+// answer sends head and the encoded form of p, the content so far. Unless the body is
 // complete, output held back by the encoder follows when the backend pauses.
-func (ex *exchange) answerEncoded(head, p []byte) bool {
-	out, err := ex.encoding.encode(ex, head, p, false)
+func (e *encoding) answer(ex *exchange, head, p []byte) bool {
+	out, err := e.encode(ex, head, p, false)
 	if err != nil {
 		ex.drop()
 		ex.fail(500)
@@ -34,10 +34,10 @@ func (ex *exchange) answerEncoded(head, p []byte) bool {
 	return ex.beginAnswer(out, nil, nil)
 }
 
-// sendEncoded sends the encoded form of p, more of the content. flush makes the encoder
+// send sends the encoded form of p, more of the content. flush makes the encoder
 // return all output, as does the end of the body.
-func (ex *exchange) sendEncoded(p []byte, flush bool) error {
-	out, err := ex.encoding.encode(ex, nil, p, flush)
+func (e *encoding) send(ex *exchange, p []byte, flush bool) error {
+	out, err := e.encode(ex, nil, p, flush)
 	if err != nil {
 		return err
 	}
@@ -111,13 +111,13 @@ func (e *encoding) frame(ex *exchange, out []byte, prefix, n int) []byte {
 	return out[pad:]
 }
 
-// flushEncoded sends the output held back by the encoder, because the backend pauses and the
+// flush sends the output held back by the encoder, because the backend pauses and the
 // client may be waiting for it.
-func (ex *exchange) flushEncoded() bool {
-	if !ex.encoding.encoder.Holds() {
+func (e *encoding) flush(ex *exchange) bool {
+	if !e.encoder.Holds() {
 		return true
 	}
-	if ex.sendEncoded(nil, true) != nil {
+	if e.send(ex, nil, true) != nil {
 		ex.ClientGone()
 		return false
 	}

@@ -353,6 +353,16 @@ func (r *record) answered(w *worker, f *table.Farm, b *table.Backend, took int64
 	}
 }
 
+// answerID appends the request ID to the field lines if the client gets it, and removes the
+// backend's own.
+func (r *record) answerID(w *worker, f *table.Farm, lines []byte) []byte {
+	if f.Recording.ID != farm.RequestIDBoth {
+		return lines
+	}
+	table.RemoveIDs(&w.resp.Head)
+	return r.withID(w, lines)
+}
+
 // end completes the record before the exchange is released.
 func (r *record) end(ex *exchange) {
 	w := ex.w

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -151,18 +152,32 @@ func passTurn(sv *table.Service, q *state.Queue, own uint32) {
 	}
 }
 
-// waitedTooLong responds after a timeout in the queue. A client that waited for its own
+// timeOut responds after a timeout in the queue. A client that waited for its own
 // backend gets another one if there is room.
-func (ex *exchange) waitedTooLong() {
-	if ex.queue.place.own != 0 {
-		ex.queue.leave(ex)
+func (qw *queueWait) timeOut(ex *exchange) {
+	if qw.place.own != 0 {
+		qw.leave(ex)
 		ex.client.SetDeadline(0)
-		ex.choice.Turned, ex.choice.Roams, ex.queue.late, ex.queue.waits = true, true, true, maxWaits
+		ex.choice.Turned, ex.choice.Roams, qw.late, qw.waits = true, true, true, maxWaits
 		ex.goOn()
 		return
 	}
-	ex.noteLate()
+	qw.noteLate(ex)
 	ex.fail(503)
+}
+
+// lacksRoom reports whether some backends could serve the exchange, and all of these are full.
+func (qw *queueWait) lacksRoom(ex *exchange) bool {
+	_, usable := ex.service.Picker.Room()
+	return ex.choice.Tried == balance.Tried{} && (usable || ex.choice.Full > 0)
+}
+
+// noteLate counts and logs that no backend had room before the timeout of the queue.
+func (qw *queueWait) noteLate(ex *exchange) {
+	s := ex.stats()
+	s.QueueTimeouts++
+	s.NoBackend++
+	ex.note(rejected.NoBackend, 503, "no backend had room in time")
 }
 
 // renew moves an exchange that waited to the current table. Its prepared request stays
@@ -182,8 +197,9 @@ func (ex *exchange) renew() {
 	}
 }
 
-func (ex *exchange) chooseInTurn() (int, bool) {
-	q := ex.queue.shared
+// choose picks a backend unless queued exchanges go first.
+func (qw *queueWait) choose(ex *exchange) (int, bool) {
+	q := qw.shared
 	if !ex.choice.Turned && q.Len() > 0 {
 		ex.choice.Hold(ex.service)
 		return -1, false
@@ -193,7 +209,7 @@ func (ex *exchange) chooseInTurn() (int, bool) {
 		return -1, false
 	}
 	ex.choice.Turned = true
-	ex.queue.end(ex)
+	qw.end(ex)
 	return i, true
 }
 

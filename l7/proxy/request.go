@@ -53,6 +53,16 @@ func (s *savedRequest) release(l *loop.Loop) {
 	s.replayable = false
 }
 
+// room returns the size of the next read of the request body. If the request is saved, the
+// read fits as well: the window of the backend is exhausted before the limit is.
+func (s *savedRequest) room(sv *table.Service) int {
+	const least = 4 << 10 // room for a chunk with its framing
+	if left := mostSaved(sv) - len(s.bytes); s.bytes != nil && sv.Multiplexed && left >= least {
+		return min(bodyRead, left)
+	}
+	return bodyRead
+}
+
 // mostSaved returns the limit of a saved request of a service.
 func mostSaved(sv *table.Service) int {
 	if sv.Multiplexed {
@@ -279,7 +289,7 @@ func (ex *exchange) choose() (int, bool) {
 	if ex.service.QueueLength == 0 && ex.queue.place == nil {
 		return ex.pick()
 	}
-	return ex.chooseInTurn()
+	return ex.queue.choose(ex)
 }
 
 // pick selects the backend and counts evicted sessions.

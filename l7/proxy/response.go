@@ -79,7 +79,7 @@ func (ex *exchange) respond(b []byte) {
 	r := &w.resp
 	for {
 		if ex.head.seen > 0 && http1.NeedMore(b, ex.head.seen) {
-			ex.awaitMore(b)
+			ex.head.await(ex, b)
 			return
 		}
 		r.Reset()
@@ -90,7 +90,7 @@ func (ex *exchange) respond(b []byte) {
 			ex.badResponse(answerReason(err))
 			return
 		case n == 0:
-			ex.awaitMore(b)
+			ex.head.await(ex, b)
 			return
 		}
 		ex.head.seen = 0
@@ -107,17 +107,17 @@ func (ex *exchange) respond(b []byte) {
 			return
 		}
 		if b = b[n:]; len(b) == 0 {
-			ex.awaitMore(nil)
+			ex.head.await(ex, nil)
 			return
 		}
 	}
 }
 
-// awaitMore keeps b, an examined part of a head, until more bytes arrive. The backend's
+// await keeps b, an examined part of a head, until more bytes arrive. The backend's
 // timeout restarts.
-func (ex *exchange) awaitMore(b []byte) {
-	ex.head.seen = len(b)
-	ex.head.keep(&ex.w.loop.Buffers, b)
+func (h *responseHead) await(ex *exchange, b []byte) {
+	h.seen = len(b)
+	h.keep(&ex.w.loop.Buffers, b)
 	ex.up.SetDeadline(ex.w.loop.Now() + ex.backend.Timeout)
 }
 
@@ -212,7 +212,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	ex.learn()
 	head := ex.rewriteHead(unchunk)
 	if ex.encoding.encoder != nil {
-		if !ex.answerEncoded(head, rest[:out]) {
+		if !ex.encoding.answer(ex, head, rest[:out]) {
 			return
 		}
 	} else if !ex.writeAnswer(head, rest[:out]) {
@@ -261,17 +261,12 @@ func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 
 // setReuse decides whether, and for how long, the backend connection outlives the exchange.
 func (ex *exchange) setReuse(kind http1.Body) {
-	ex.keepBackend = ex.reusable(kind)
-	if seconds, announced := ex.w.resp.IdleTimeout(); announced && ex.up != nil {
+	r := &ex.w.resp
+	ex.keepBackend = r.KeepAlive && kind != http1.BodyUntilClose && !ex.head.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
+	if seconds, announced := r.IdleTimeout(); announced && ex.up != nil {
 		idle := int64(seconds) * second
 		ex.up.KeepFor(idle - min(second, idle/2)) // the next request must arrive in time
 	}
-}
-
-// reusable reports whether the backend connection is reusable after the current response.
-func (ex *exchange) reusable(kind http1.Body) bool {
-	r := &ex.w.resp
-	return r.KeepAlive && kind != http1.BodyUntilClose && !ex.head.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
 }
 
 // moreReason returns the log text for bytes after the head or body of r.
@@ -320,24 +315,14 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add
 	}
-	o.Extra = ex.answerID(o.Extra)
+	o.Extra = ex.record.answerID(w, ex.farm, o.Extra)
 	ex.rewriteLocations()
-	o.Extra = ex.w.withServedBy(ex.withCookie(o.Extra), ex.service, ex.backend)
+	o.Extra = w.withServedBy(w.withCookie(o.Extra, ex.service, ex.backend, &ex.choice), ex.service, ex.backend)
 	if ex.service.Compress != nil {
 		o.Extra = ex.encoding.addLines(ex.w, o.Extra)
 	}
 	w.loop.Scratch = http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	return w.loop.Scratch
-}
-
-// answerID appends the request ID to the field lines if the client gets it, and removes the
-// backend's own.
-func (ex *exchange) answerID(lines []byte) []byte {
-	if ex.farm.Recording.ID != farm.RequestIDBoth {
-		return lines
-	}
-	table.RemoveIDs(&ex.w.resp.Head)
-	return ex.record.withID(ex.w, lines)
 }
 
 // rewriteLocations rewrites Location and Content-Location for the client if they point to
@@ -371,15 +356,15 @@ func (w *worker) withServedBy(add []byte, sv *table.Service, b *table.Backend) [
 
 // withCookie appends the persistence cookie unless the client already has that of its
 // backend, or of one that just had no room. A cookie with a lifetime is renewed.
-func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.choice.Full > 0 {
+func (w *worker) withCookie(add []byte, sv *table.Service, b *table.Backend, c *table.Choice) []byte {
+	if b.SetCookie == nil || c.Full > 0 {
 		return add
 	}
-	own := ex.choice.Cookie > 0 && &ex.service.Backends[ex.choice.Cookie-1] == ex.backend
-	if own && !ex.service.Cookie.Renew {
+	own := c.Cookie > 0 && &sv.Backends[c.Cookie-1] == b
+	if own && !sv.Cookie.Renew {
 		return add
 	}
-	return ex.w.join(add, ex.backend.SetCookie)
+	return w.join(add, b.SetCookie)
 }
 
 // join returns lines followed by more. The result is valid until the next call on the loop,

@@ -58,16 +58,16 @@ func (r *retries) hold(ex *exchange, b []byte) {
 func (ex *exchange) retryAfter(class rejection.Class, reason string) {
 	ex.noteBackend(class, 0, reason)
 	ex.record.clearRejection()
-	ex.leaveBackend()
+	ex.retry.leave(ex)
 	ex.drop()
 	ex.goOn()
 }
 
-// leaveBackend records that the chosen backend failed.
-func (ex *exchange) leaveBackend() {
+// leave records that the chosen backend failed.
+func (r *retries) leave(ex *exchange) {
 	ex.backendStats().Retries++
 	ex.choice.Tried = ex.choice.Tried.With(ex.service.Position(ex.backend))
-	ex.retry.count++
+	r.count++
 }
 
 // goOn selects another backend and sends it the body as it arrives.
@@ -113,7 +113,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
 	}
 	ex.retry.hold(ex, b[:n+in])
-	ex.leaveBackend()
+	ex.retry.leave(ex)
 	ex.release()
 	ex.giveBack(ex.request.done())
 	ex.goOn()

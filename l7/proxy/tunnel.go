@@ -59,7 +59,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add
 	}
-	o.Extra = w.withServedBy(ex.withCookie(o.Extra), ex.service, ex.backend)
+	o.Extra = w.withServedBy(w.withCookie(o.Extra, ex.service, ex.backend, &ex.choice), ex.service, ex.backend)
 	out := http1.AppendResponse(w.loop.Scratch[:0], &w.resp, &o)
 	ex.countAnswer(len(out), len(out))
 	t := w.tunnels.Get()

@@ -41,7 +41,7 @@ func (ex *exchange) unreachable(i int, err error) (status int) {
 	ex.choice.Tried = ex.choice.Tried.With(i)
 	switch {
 	case ex.concerns(err):
-		return ex.notShaken(err)
+		return ex.sending.notShaken(ex, err)
 	case !lacking(err) && !errors.Is(err, loop.ErrPanic), isBind(err):
 		ex.w.engine.lost(ex.backend, err)
 	}
@@ -82,9 +82,9 @@ func (ex *exchange) concerns(err error) bool {
 }
 
 // notShaken records such a handshake. It returns 502 if the exchange ends with it, else 0.
-func (ex *exchange) notShaken(err error) (status int) {
-	ex.sending.unshaken++
-	if ex.sending.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.choice.Tried) && !ex.queue.mayWait(ex) {
+func (s *sending) notShaken(ex *exchange, err error) (status int) {
+	s.unshaken++
+	if s.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.choice.Tried) && !ex.queue.mayWait(ex) {
 		status = 502
 	}
 	ex.noteBackend(rejected.BadHandshake, status, shakeReason(err))

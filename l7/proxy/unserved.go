@@ -27,28 +27,14 @@ func (ex *exchange) noneLeft() {
 			ex.failed(502)
 			return
 		}
-		if ex.queue.late && ex.lacksRoom() {
-			ex.noteLate()
+		if ex.queue.late && ex.queue.lacksRoom(ex) {
+			ex.queue.noteLate(ex)
 		} else {
 			ex.stats().NoBackend++
 			ex.noteUnserved()
 		}
 	}
 	ex.failed(503)
-}
-
-// lacksRoom reports whether some backends could serve the exchange, and all of these are full.
-func (ex *exchange) lacksRoom() bool {
-	_, usable := ex.service.Picker.Room()
-	return ex.choice.Tried == balance.Tried{} && (usable || ex.choice.Full > 0)
-}
-
-// noteLate counts and logs that no backend had room before the timeout of the queue.
-func (ex *exchange) noteLate() {
-	s := ex.stats()
-	s.QueueTimeouts++
-	s.NoBackend++
-	ex.note(rejected.NoBackend, 503, "no backend had room in time")
 }
 
 // noteUnserved logs why the exchange got no backend.
