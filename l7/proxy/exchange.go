@@ -15,18 +15,10 @@ import (
 // exchange is one request and its response, from the complete request head to the last byte
 // of the response.
 type exchange struct {
-	progress
-	request  body
-	response body
-}
-
-// progress is the part of an exchange that is cleared at its end. The bodies are large and
-// reset themselves.
-type progress struct {
 	w       *worker
-	client  client.Client
-	peer    *client.Peer // its connection
-	farm    *table.Farm  // in the table the exchange began with
+	client  client.Client // nil between uses
+	peer    *client.Peer  // its connection
+	farm    *table.Farm   // in the table the exchange began with
 	service *table.Service
 	backend *table.Backend
 	up      backend.Transport // nil before a backend was found and after its release
@@ -40,19 +32,22 @@ type progress struct {
 	keepBackend bool // the backend connection may continue
 	binds       bool // a login reserved the backend connection for the client
 
-	choice   table.Choice
+	// Parts in the order of their first use. clear must know each of them.
+	record   record
+	upgrade  upgrade
+	encoding encoding
 	outgoing table.Outgoing
 	login    loginWait
+	choice   table.Choice
 	queue    queueWait
 	revival  revival
 	load     load
 	saved    savedRequest
 	sending  sending
-	upgrade  upgrade
 	head     responseHead
 	retry    retries
-	encoding encoding
-	record   record
+	request  body
+	response body
 }
 
 // load is the exchange's share of its backend's load, beside the reservation of the picker.
@@ -238,7 +233,6 @@ func (ex *exchange) End() {
 }
 
 // recycle returns the buffers of the exchange to their pools, and the exchange to its list.
-// Arrays and bodies that the next exchange reuses stay.
 func (ex *exchange) recycle() {
 	w := ex.w
 	ex.saved.release(w.loop)
@@ -250,15 +244,26 @@ func (ex *exchange) recycle() {
 	if ex.encoding.encoder != nil {
 		ex.encoding.release(w)
 	}
-	undo := ex.outgoing.Undo
-	undo.Reset()
-	key, host, id, protocol, offers := ex.choice.Key[:0], ex.host[:0], ex.record.id[:0], ex.upgrade.protocol[:0], ex.upgrade.offers[:0]
-	ex.progress = progress{}
-	ex.choice.Key, ex.host, ex.record.id, ex.upgrade.protocol, ex.upgrade.offers = key, host, id, protocol, offers
-	ex.request.clear()
-	ex.response.clear()
-	ex.outgoing.Undo = undo
+	ex.clear()
 	w.exchanges.Put(ex)
+}
+
+// clear makes the exchange ready for another request. Arrays stay in use.
+func (ex *exchange) clear() {
+	ex.w, ex.client, ex.peer, ex.up = nil, nil, nil, nil
+	ex.farm, ex.service, ex.backend = nil, nil, nil
+	ex.phase, ex.verb, ex.host = 0, 0, ex.host[:0]
+	ex.oldClient, ex.keepClient, ex.keepBackend, ex.binds = false, false, false, false
+
+	ex.record = record{id: ex.record.id[:0]}
+	ex.upgrade = upgrade{protocol: ex.upgrade.protocol[:0], offers: ex.upgrade.offers[:0]}
+	ex.outgoing.Undo.Reset()
+	ex.outgoing = table.Outgoing{Undo: ex.outgoing.Undo}
+	ex.choice = table.Choice{Key: ex.choice.Key[:0]}
+	ex.encoding, ex.login, ex.queue, ex.revival, ex.load = encoding{}, loginWait{}, queueWait{}, revival{}, load{}
+	ex.saved, ex.sending, ex.head, ex.retry = savedRequest{}, sending{}, responseHead{}, retries{}
+	ex.request.clear() // the bodies are large and reset themselves
+	ex.response.clear()
 }
 
 // record is the log data of an exchange.
