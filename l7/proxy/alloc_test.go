@@ -77,7 +77,7 @@ func TestExchangesAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestQuestionsByHTTPSAllocateNothing(t *testing.T) {
+func TestDNSQueriesOverHTTPSAllocateNothing(t *testing.T) {
 	const post = "POST /dns-query HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/dns-message\r\nContent-Length: 6\r\n\r\n\r\n\r\nok"
 	for _, request := range []string{post, get(query64("\r\n\r\nok"))} {
 		a, _ := resolving(t, names.Answered)

@@ -168,7 +168,7 @@ func TestConnectionsBeginAsTheServiceSaysNow(t *testing.T) {
 	}
 }
 
-func TestProbesTellThatNobodyIsBehindThem(t *testing.T) {
+func TestProbesSendLocalProxyHeaders(t *testing.T) {
 	t.Parallel()
 	for out, want := range map[farm.ProxyOut]string{
 		farm.ProxyOutV1: "PROXY UNKNOWN\r\n",

@@ -133,7 +133,7 @@ func TestExchangesThatWaitForAPasswordGoOnWithTheirBodies(t *testing.T) {
 	}
 }
 
-func TestManyWhoWaitForOnePasswordAreLetInTogether(t *testing.T) {
+func TestPasswordCheckAdmitsAllThatWaitForIt(t *testing.T) {
 	t.Parallel()
 	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		ask := func(credentials string) int {

@@ -11,7 +11,7 @@ import (
 )
 
 // Every exchange returns its buffers, however it ends.
-func TestExchangesGiveBackWhatTheyBorrowed(t *testing.T) {
+func TestExchangesReturnTheirBuffers(t *testing.T) {
 	t.Parallel()
 	hangUp := func(c *l7test.Recorder) { _, _ = c.Head() }
 	silent := func(c *l7test.Recorder) { _, _ = c.Head(); _, _ = c.Head() }

@@ -161,7 +161,7 @@ func TestBytesBehindABodyThatComesLaterAreNobodys(t *testing.T) {
 
 // Exchanges that wait for the same HTTP/2 connection share it. For one of them it counts as
 // opened, for the other as reused.
-func TestConnectionOfHTTP2IsCountedForWhoItWasOpenedFor(t *testing.T) {
+func TestHTTP2ConnectIsCountedForTheExchangeThatOpenedIt(t *testing.T) {
 	t.Parallel()
 	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) { h.Serve() })
 	a := l7test.New(t, 1)

@@ -139,7 +139,7 @@ func TestBackendsAreToldOfTheCertificate(t *testing.T) {
 	}
 }
 
-func TestNobodyTellsOfACertificateHeDoesNotHave(t *testing.T) {
+func TestCertificateFieldsCannotBeForged(t *testing.T) {
 	t.Parallel()
 	ca, _ := clients(t, pkix.Name{CommonName: "c"})
 	for _, tell := range []bool{false, true} {
@@ -156,7 +156,7 @@ func TestNobodyTellsOfACertificateHeDoesNotHave(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldUnlessAsked(t *testing.T) {
+func TestCertificateFieldsAreOffByDefault(t *testing.T) {
 	t.Parallel()
 	ca, shown := clients(t, pkix.Name{CommonName: "c"})
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -168,7 +168,7 @@ func TestNothingIsToldUnlessAsked(t *testing.T) {
 }
 
 // Certificates may be of any size, but heads may not.
-func TestWhatIsTooLongIsNotTold(t *testing.T) {
+func TestCertificateFieldsThatAreTooLongAreOmitted(t *testing.T) {
 	t.Parallel()
 	ca, shown := clients(t, pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: strings.Repeat("x", 20_000)}}})
 	b := l7test.NewBackend(t, l7test.Answer(ok))

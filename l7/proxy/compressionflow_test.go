@@ -253,7 +253,7 @@ func TestHTTP2ClientThatDoesNotReadGetsCompressedBodiesWhole(t *testing.T) {
 }
 
 // Random bytes grow only by their framing.
-func TestWhatCannotBeCompressedComesBackToo(t *testing.T) {
+func TestIncompressibleBodiesAreDelivered(t *testing.T) {
 	t.Parallel()
 	noise := make([]byte, 1<<20)
 	_, _ = rand.Read(noise)

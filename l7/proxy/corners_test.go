@@ -133,7 +133,7 @@ func TestReloadWhileARefusedClientLingersDisturbsNothing(t *testing.T) {
 	}
 }
 
-func TestTunnelDeliversWhatTheClientSaysLast(t *testing.T) {
+func TestTunnelDeliversTheLastBytesOfTheClient(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 20
 	got := make(chan int64, 1)
@@ -258,7 +258,7 @@ func TestConnectThatFailsAtAnOldAddressSaysNothingOfTheNew(t *testing.T) {
 	}
 }
 
-func TestOldClientIsToldWhatItsConnectionDoes(t *testing.T) {
+func TestOldClientGetsAConnectionField(t *testing.T) {
 	t.Parallel()
 	moved := farm.Service{ID: 2, Name: "moved", URL: "^/old", Redirect: "http://new.test/"}
 	dead := l7test.NewBackend(t, l7test.Answer(ok))

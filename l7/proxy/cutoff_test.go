@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func TestWhatBackendsAreCutOffFromEnds(t *testing.T) {
+func TestCutOffEndsExchangesWithItsBackends(t *testing.T) {
 	t.Parallel()
 	// Each responds to the first request of a connection only.
 	mute := func(c *l7test.Recorder) {

@@ -48,7 +48,7 @@ func query64(msg string) string {
 	return "/dns-query?x=1&dns=" + base64.RawURLEncoding.EncodeToString([]byte(msg))
 }
 
-func TestQuestionsComeByHTTPS(t *testing.T) {
+func TestDNSQueriesOverHTTPSAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestQuestionsComeByHTTPS(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAskNothingAreTold(t *testing.T) {
+func TestInvalidDNSQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	const post = "POST /dns-query HTTP/1.1\r\nHost: a.test\r\n"
 	const typed = post + "Content-Type: application/dns-message\r\n"
@@ -156,7 +156,7 @@ func TestRequestsThatAskNothingAreTold(t *testing.T) {
 }
 
 // A slow body has the usual timeout.
-func TestAQuestionThatDoesNotEndIsGivenUp(t *testing.T) {
+func TestIncompleteDNSQueryTimesOut(t *testing.T) {
 	t.Parallel()
 	a, _ := resolving(t, names.Answered)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, asksNames)
@@ -175,7 +175,7 @@ func TestAQuestionThatDoesNotEndIsGivenUp(t *testing.T) {
 }
 
 // A client that has to log in first gets its answer after the login.
-func TestQuestionsOfUsersAlone(t *testing.T) {
+func TestDNSQueryWaitsForAuthentication(t *testing.T) {
 	t.Parallel()
 	a, _ := resolving(t, names.Answered)
 	s := asksNames
@@ -199,7 +199,7 @@ func TestQuestionsOfUsersAlone(t *testing.T) {
 
 // Answers that depend on the client may only be cached by that client. The body of a GET is
 // not part of the query, whenever it arrives.
-func TestQuestionsAreTheirClientsAlone(t *testing.T) {
+func TestPrivateDNSAnswersAreNotCachedByOthers(t *testing.T) {
 	t.Parallel()
 	a, e := resolving(t, names.Answered)
 	e.private = true

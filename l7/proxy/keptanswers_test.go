@@ -23,7 +23,7 @@ func TestAFailureThatBreaksTheRulesIsNotKept(t *testing.T) {
 }
 
 // A failure is forwarded immediately if no other backend is left to try.
-func TestAFailureNobodyElseCanMendIsNotWaitedFor(t *testing.T) {
+func TestFailureWithoutAlternativesIsForwardedAtOnce(t *testing.T) {
 	t.Parallel()
 	more := make(chan bool)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {

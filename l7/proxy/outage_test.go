@@ -60,7 +60,7 @@ func TestTheFirstRequestAfterAnOutageOfAllIsServed(t *testing.T) {
 	}
 }
 
-func TestWhoTriesWhileNoneIsUsableLeavesTheTurnToOthers(t *testing.T) {
+func TestAttemptAtADownBackendIsOneRequestAtATime(t *testing.T) {
 	t.Parallel()
 	one := enginetest.NewSilent(t)
 	a := l7test.New(t, 1)
@@ -129,7 +129,7 @@ func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 	t.Error("another request waits for the result of the first one")
 }
 
-func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {
+func TestAttemptEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	hole := porttest.Full(t).String()
 	a := l7test.New(t, 1)

@@ -91,7 +91,7 @@ func TestASuccessEndsTheRow(t *testing.T) {
 	}
 }
 
-func TestNeverAreMoreEjectedThanMayBe(t *testing.T) {
+func TestEjectionsStayBelowTheirLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		backends int
@@ -160,7 +160,7 @@ func TestEjectedBackendComesBackEarlyWhen(t *testing.T) {
 	}
 }
 
-func TestAnotherEngineKnowsWhoIsEjected(t *testing.T) {
+func TestEjectionsOutliveTheEngine(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	bad, good := l7test.NewBackend(t, l7test.Answer(sorry)), l7test.NewBackend(t, l7test.Answer(ok))
@@ -174,7 +174,7 @@ func TestAnotherEngineKnowsWhoIsEjected(t *testing.T) {
 }
 
 // Unsupported requests of a client are not failures of the backend.
-func TestWhatABackendDoesNotDoIsNoFailure(t *testing.T) {
+func TestUnsupportedRequestsAreNoFailures(t *testing.T) {
 	t.Parallel()
 	for status, failures := range map[string]uint64{"500 Internal Server Error": 1, "501 Not Implemented": 0, "502 Bad Gateway": 1, "504 Gateway Timeout": 1, "505 HTTP Version Not Supported": 0, "506 Variant Also Negotiates": 1} {
 		bad := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 "+status+"\r\nContent-Length: 0\r\n\r\n"))

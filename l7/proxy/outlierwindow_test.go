@@ -105,7 +105,7 @@ func TestBackendThatTakesManyTimesAsLongIsEjected(t *testing.T) {
 }
 
 // After a change of the comparison or the backends, counting begins again.
-func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
+func TestOutlierWindowIgnoresEarlierResponses(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *farm.Service, moved string){
 		"the service compares": func(*farm.Service, string) {},
@@ -163,7 +163,7 @@ func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 }
 
 // An ejected backend is not a reference for the others.
-func TestWhoIsOutIsNoMeasureForOthers(t *testing.T) {
+func TestEjectedBackendIsNoReferenceForOthers(t *testing.T) {
 	t.Parallel()
 	good, one, other := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, everyThird()), l7test.NewBackend(t, everyThird())
 	a := l7test.New(t, 1)

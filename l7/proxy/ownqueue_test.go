@@ -237,7 +237,7 @@ func TestAClientThatWaitedTooLongForItsBackendGetsAnother(t *testing.T) {
 }
 
 // A 503 has another cause if no backend could serve the client, room or not.
-func TestAClientThatWaitedForOneOfManyFailingBackendsIsToldSo(t *testing.T) {
+func TestQueueTimeoutIsNotCountedIfBackendsFail(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "header", 10)
 	h.service.QueueTimeout = 1

@@ -170,7 +170,7 @@ func TestOptionalIntroductionMayBeLeftOut(t *testing.T) {
 	}
 }
 
-func TestNobodyElseIntroducesClients(t *testing.T) {
+func TestOnlyTrustedPeersSendProxyHeaders(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{introLine, introBinary} {
 		b := l7test.NewBackend(t, l7test.Answer(ok))

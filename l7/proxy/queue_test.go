@@ -94,7 +94,7 @@ func waiting(t *testing.T, a *l7test.Appliance, addr string, g *heldBackend, n i
 	return holder, wait
 }
 
-func TestWhoWaitsIsServedInTheOrderOfComing(t *testing.T) {
+func TestQueueServesInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	g, a := newHeldBackend(t), l7test.New(t, 2)
 	addr := a.Serve(nil, queueing(100, g.Addr))
@@ -119,7 +119,7 @@ func TestWhoWaitsIsServedInTheOrderOfComing(t *testing.T) {
 	}
 }
 
-func TestAllWhoWaitComplete(t *testing.T) {
+func TestQueuedRequestsAllComplete(t *testing.T) {
 	t.Parallel()
 	for _, policy := range farm.RoutingPolicies() {
 		t.Run(string(policy), func(t *testing.T) {
@@ -239,7 +239,7 @@ func nobodyIsStranded(t *testing.T, kind farm.Persistence) {
 	}
 }
 
-func TestWhoFindsTheQueueFullIsAnsweredAtOnce(t *testing.T) {
+func TestFullQueueRefusesAtOnce(t *testing.T) {
 	t.Parallel()
 	g, a := newHeldBackend(t), l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.Error503 = "busy" }, queueing(2, g.Addr))
@@ -252,7 +252,7 @@ func TestWhoFindsTheQueueFullIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsTooLongIsAnswered503(t *testing.T) {
+func TestQueueTimeoutResponds503(t *testing.T) {
 	t.Parallel()
 	g, a := newHeldBackend(t), l7test.New(t, 1)
 	s := queueing(2, g.Addr)
@@ -279,7 +279,7 @@ func TestWhoWaitsTooLongIsAnswered503(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesTheQueueIsNotServed(t *testing.T) {
+func TestQueueForgetsClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	g, a := newHeldBackend(t), l7test.New(t, 1)
 	addr := a.Serve(nil, queueing(10, g.Addr))
@@ -333,7 +333,7 @@ func TestStreamsWaitToo(t *testing.T) {
 	}
 }
 
-func TestBodiesOfThoseWhoWaitStayWithThem(t *testing.T) {
+func TestQueuedRequestsKeepTheirBodies(t *testing.T) {
 	t.Parallel()
 	const size = 64 << 20
 	got := make(chan int64, 1)
@@ -457,7 +457,7 @@ func TestWaitersAreAnsweredWhenNothingIsLeftToWaitFor(t *testing.T) {
 }
 
 // Exchanges end on the table they began with if the next one has no place for them.
-func TestWaitersOfWhatIsGoneAreServedOnTheOldTable(t *testing.T) {
+func TestWaitersOfADeletedServiceUseTheOldTable(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *l7test.Appliance){
 		"service removed": func(a *l7test.Appliance) { a.Serve(nil) },
@@ -482,7 +482,7 @@ func TestWaitersOfWhatIsGoneAreServedOnTheOldTable(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOfAQueueEndsWithTheGraceOfItsFarm(t *testing.T) {
+func TestQueueEndsWithTheGraceOfItsFarm(t *testing.T) {
 	t.Parallel()
 	g, a := newHeldBackend(t), l7test.New(t, 2)
 	addr := a.Serve(nil, queueing(10, g.Addr))

@@ -144,7 +144,7 @@ func TestRequestsAreCountedByTheirKey(t *testing.T) {
 	}
 }
 
-func TestWhatWasUsedUpOutlivesAReloadButNoChangeOfNumbers(t *testing.T) {
+func TestRateLimitStateOutlivesReloadsUnlessTheLimitChanges(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)

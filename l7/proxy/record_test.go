@@ -70,7 +70,7 @@ func TestExchangeLeavesARecord(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
+func TestOnlyWantedExchangesAreRecorded(t *testing.T) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
@@ -93,7 +93,7 @@ func TestOnlyWhatIsWantedIsRecorded(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
+func TestGeneratedResponsesAreRecordedWithTheirClass(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"))
 	redirect := farm.Service{ID: 7, Name: "old", URL: "^/old", Redirect: "http://new.test/"}
@@ -137,7 +137,7 @@ func TestWhatIsAnsweredHereIsRecordedWithItsClass(t *testing.T) {
 	}
 }
 
-func TestRecordSaysWhoEndedAnExchange(t *testing.T) {
+func TestRecordNamesTheSideThatEndedAnExchange(t *testing.T) {
 	t.Parallel()
 	half := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		if _, err := c.Head(); err == nil {

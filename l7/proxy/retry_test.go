@@ -209,7 +209,7 @@ func TestBackendsOfHTTP2AreRetriedToo(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
+func TestOnlySafeRequestsAreRepeated(t *testing.T) {
 	t.Parallel()
 	post := "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
 	for name, c := range map[string]struct {
@@ -303,7 +303,7 @@ func TestTheWholeBodyComesAgain(t *testing.T) {
 	}
 }
 
-func TestNothingIsRepeatedOnceTheClientHasAByte(t *testing.T) {
+func TestRetriesEndWithTheFirstByteToTheClient(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{"interim": "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", "part of a head": "HTTP/1.1 200 O"} {
 		t.Run(name, func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestNothingIsRepeatedOnceTheClientHasAByte(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeKeptIsPassedOn(t *testing.T) {
+func TestResponseThatCannotBeKeptIsForwarded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	for name, answer := range map[string]string{
@@ -353,7 +353,7 @@ func TestWhatCannotBeKeptIsPassedOn(t *testing.T) {
 }
 
 // A response that cannot be replaced is forwarded before it is complete.
-func TestAnAnswerToWhatIsNotRepeatedIsPassedOnAsItComes(t *testing.T) {
+func TestResponseToAnUnrepeatableRequestIsForwarded(t *testing.T) {
 	t.Parallel()
 	seen := make(chan bool)
 	script := func(c *l7test.Recorder) {
