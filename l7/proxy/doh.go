@@ -15,7 +15,7 @@ import (
 )
 
 // dohQuery is an exchange with the name server on the same loop: DNS over HTTPS (RFC 8484).
-// It has no backend and no connection; the response is ready once the request is complete.
+// It has no backend. The response is ready once the request is complete.
 type dohQuery struct {
 	w       *worker
 	client  client.Client // nil after the end
@@ -57,8 +57,8 @@ var (
 
 // beginQuery begins a DNS query, after a pending password check if there is one. It returns
 // the number of bytes of rest that belong to the request.
-func (w *worker) beginQuery(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, auth *table.Protection, rest []byte) int {
-	q, r := w.queries.Get(), &w.req
+func (w *worker) beginQuery(cl client.Client, f *table.Farm, p *table.Plan, unchecked *login, rest []byte) int {
+	q, r, sv := w.queries.Get(), &w.req, p.Service
 	q.w, q.client, q.peer, q.farm, q.service = w, cl, cl.From(), f, sv
 	q.verb, q.oldClient, q.keepClient = r.Verb, r.Minor == 0, r.KeepAlive
 	cl.Serve(q)
@@ -74,7 +74,7 @@ func (w *worker) beginQuery(cl client.Client, f *table.Farm, sv *table.Service, 
 		return len(rest)
 	}
 	if unchecked != nil {
-		q.login.await(q, unchecked, auth, invite && used == 0)
+		q.login.await(q, unchecked, p.Auth, invite && used == 0)
 		return used
 	}
 	if invite && used == 0 && !q.inviteBody() {

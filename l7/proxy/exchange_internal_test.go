@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/l7/client"
 )
 
-// The next request must not see anything of the one before. Bodies start anew (body.start)
-// and keep the state of their parser until then.
+// The next request must not see anything of the one before. body.start resets the parser of a
+// body.
 func TestClearResetsEveryFieldOfAnExchange(t *testing.T) {
 	ex := new(exchange)
 	n := 0

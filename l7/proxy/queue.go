@@ -37,7 +37,8 @@ func (qw *queueWait) mayWait(ex *exchange) bool {
 // Clients that wait there stay if the queue is switched off.
 func (qw *queueWait) waitsForOwn(ex *exchange) bool {
 	sv, wt := ex.service, qw.place
-	return ex.choice.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.choice.Full > 0 && wt.own == sv.Backends[ex.choice.Full-1].ID
+	return ex.choice.Waits(sv) ||
+		sv.QueueLength == 0 && wt != nil && ex.choice.Full > 0 && wt.own == sv.Backends[ex.choice.Full-1].ID
 }
 
 // enter queues an exchange without a backend. It returns false if the exchange must be

@@ -105,16 +105,16 @@ func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
 		}
 	}
 	if p.Service.DNSFarm != "" {
-		return w.beginQuery(cl, f, p.Service, unchecked, p.Auth, rest)
+		return w.beginQuery(cl, f, p, unchecked, rest)
 	}
-	return w.forwardFor(cl, f, p.Service, unchecked, p.Auth, rest)
+	return w.forwardFor(cl, f, p, unchecked, rest)
 }
 
 // forwardFor begins an exchange for a forwarded request, after a pending password check if
 // there is one.
-func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, auth *table.Protection, rest []byte) int {
+func (w *worker) forwardFor(cl client.Client, f *table.Farm, p *table.Plan, unchecked *login, rest []byte) int {
 	ex := w.exchanges.Get()
-	invite := ex.start(w, cl, f, sv)
+	invite := ex.start(w, cl, f, p.Service)
 	used, err := ex.prepare(rest)
 	if err != nil {
 		ex.refuse(err)
@@ -122,7 +122,7 @@ func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, 
 	}
 	if unchecked != nil {
 		ex.saved.store(w.loop)
-		ex.login.await(ex, unchecked, auth, invite && used == 0)
+		ex.login.await(ex, unchecked, p.Auth, invite && used == 0)
 		return used
 	}
 	if invite && used == 0 && !ex.inviteBody() {
@@ -330,7 +330,8 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 	pool := ex.w.pool
 	if ex.service.Multiplexed {
 		return pool.Stream(to, &backend.Ask{
-			Owner: ex, New: ex.sending.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade.requested, Began: ex.record.began, Timeout: ex.backend.Timeout,
+			Owner: ex, New: ex.sending.fresh, Bare: ex.unframed(), Upgrade: ex.upgrade.requested,
+			Began: ex.record.began, Timeout: ex.backend.Timeout,
 		})
 	}
 	if !ex.sending.fresh && !ex.service.Pinned {
@@ -379,7 +380,8 @@ func (ex *exchange) send() {
 			ex.saved.store(ex.w.loop)
 		}
 		if !up.Reused() {
-			ex.choice.Tried = ex.choice.Tried.With(ex.service.Position(ex.backend)) // the backend resets accepted connections: one attempt is enough
+			// The backend resets accepted connections: one attempt is enough.
+			ex.choice.Tried = ex.choice.Tried.With(ex.service.Position(ex.backend))
 		}
 		ex.again()
 		return

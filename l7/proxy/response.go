@@ -262,7 +262,8 @@ func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 // setReuse decides whether, and for how long, the backend connection outlives the exchange.
 func (ex *exchange) setReuse(kind http1.Body) {
 	r := &ex.w.resp
-	ex.keepBackend = r.KeepAlive && kind != http1.BodyUntilClose && !ex.head.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
+	ex.keepBackend = r.KeepAlive && kind != http1.BodyUntilClose &&
+		!ex.head.contradicts && !r.Contradicts(ex.verb == http1.VerbHEAD)
 	if seconds, announced := r.IdleTimeout(); announced && ex.up != nil {
 		idle := int64(seconds) * second
 		ex.up.KeepFor(idle - min(second, idle/2)) // the next request must arrive in time

@@ -20,7 +20,7 @@ func (r *retries) save(ex *exchange, b []byte) bool {
 	if r.count == 0 {
 		rt.Spent[w.index].Request(w.loop.Now())
 	}
-	if len(b) > maxReplay || r.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel() || !rt.Unsafe && !ex.verb.Idempotent() {
+	if len(b) > maxReplay || r.exhausted(ex) || !rt.Unsafe && !ex.verb.Idempotent() {
 		return false
 	}
 	if ex.saved.bytes == nil {
@@ -34,14 +34,24 @@ func (r *retries) save(ex *exchange, b []byte) bool {
 func (r *retries) allowed(ex *exchange, c table.RetryCondition) bool {
 	rt := ex.service.Retry
 	switch {
-	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.head.interim != 0 || r.count >= rt.Most || ex.upgrade.requested || ex.client.WantsTunnel():
+	case rt == nil || rt.On&c == 0 || ex.saved.bytes == nil || ex.head.interim != 0 || r.exhausted(ex):
 		return false
 	case ex.head.partial != nil && c != table.RetryStatus:
 		return false // the backend did respond
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
-	return ex.service.Picker.Free(ex.choice.Tried.With(ex.service.Position(ex.backend))) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+	return r.alternative(ex) && rt.Spent[ex.w.index].Retry(ex.w.loop.Now(), rt.Percent)
+}
+
+// exhausted reports whether the exchange has no retries left, or its upgrade allows none.
+func (r *retries) exhausted(ex *exchange) bool {
+	return r.count >= ex.service.Retry.Most || ex.upgrade.requested || ex.client.WantsTunnel()
+}
+
+// alternative reports whether another backend than the chosen one is free.
+func (r *retries) alternative(ex *exchange) bool {
+	return ex.service.Picker.Free(ex.choice.Tried.With(ex.service.Position(ex.backend)))
 }
 
 // hold keeps a response that is not forwarded yet.
@@ -85,7 +95,8 @@ func (ex *exchange) goOn() {
 // complete.
 func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	r := &ex.w.resp
-	if ex.saved.bytes == nil || len(b) > maxReplay || kind == http1.BodyUntilClose || kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
+	if ex.saved.bytes == nil || len(b) > maxReplay || kind == http1.BodyUntilClose ||
+		kind == http1.BodyChunked && ex.service.Multiplexed || kind == http1.BodyLength && r.ContentLength > maxReplay {
 		return false
 	}
 	// The kept bytes must be the original ones, because take modifies its input and the rest
@@ -98,7 +109,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 	case err != nil:
 		return false
 	case !ex.response.done():
-		if !ex.service.Picker.Free(ex.choice.Tried.With(ex.service.Position(ex.backend))) {
+		if !ex.retry.alternative(ex) {
 			return false
 		}
 		ex.head.keep(&ex.w.loop.Buffers, b)

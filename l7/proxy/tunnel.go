@@ -51,7 +51,8 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 		ex.badResponse(answerReason(err))
 		return
 	}
-	if err := ex.upgrade.checkOffered(&w.resp); err != nil { // after the rules, which may remove a selection caused by another rule
+	// After the rules, which may remove a selection caused by another rule.
+	if err := ex.upgrade.checkOffered(&w.resp); err != nil {
 		ex.badResponse(answerReason(err))
 		return
 	}
@@ -68,7 +69,7 @@ func (ex *exchange) switchProtocol(b []byte, n int) {
 	ex.recycle() // b may be a buffer of the exchange
 }
 
-// takeOver moves the connections of ex, and what it counts and records, to the tunnel.
+// takeOver moves the connections of ex to the tunnel, with its counters and record.
 func (t *tunnel) takeOver(ex *exchange) {
 	t.w, t.client, t.peer, t.up = ex.w, ex.client, ex.peer, ex.up
 	t.farm, t.service, t.backend = ex.farm, ex.service, ex.backend
