@@ -127,7 +127,7 @@ func TestHostdReplacesTheFilesOfItsServiceAlone(t *testing.T) {
 func TestHostdAcceptsFewKinds(t *testing.T) {
 	for kind, want := range map[string]bool{"dns": true, "ssh": true, "snmp": true, "ntp": true, "sudo": false, "": false} {
 		if harden.HostMay(kind) != want {
-			t.Errorf("%q: %t", kind, !want)
+			t.Errorf("%q: got %t, want %t", kind, !want, want)
 		}
 	}
 	if _, err := harden.Host("sudo"); err == nil || err.Error() != `there are no requests about "sudo"` {

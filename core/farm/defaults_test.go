@@ -148,7 +148,7 @@ func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 func TestPacketFilterSeesFarmsByNATType(t *testing.T) {
 	for nat, want := range map[farm.NATType]bool{farm.NATMasquerade: true, farm.NATTarget: true, farm.NATStateless: true, farm.NATDirect: false} {
 		if f := (farm.Farm{L4: &farm.L4{NAT: nat}}); f.Filtered() != want {
-			t.Errorf("%s: %t", nat, !want)
+			t.Errorf("%s: got %t, want %t", nat, !want, want)
 		}
 	}
 	if f := (farm.Farm{HTTP: farm.DefaultHTTP()}); f.Filtered() || f.Reach() != "" {

@@ -83,7 +83,7 @@ func TestAnswersMatchTheirQueries(t *testing.T) {
 	} {
 		for _, a := range answers {
 			if a.fits(q) != want {
-				t.Errorf("%+v fits: %t", a, !want)
+				t.Errorf("%+v fits: got %t, want %t", a, !want, want)
 			}
 		}
 	}

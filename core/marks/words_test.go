@@ -27,7 +27,7 @@ func TestKindsAndOutcomesHaveTexts(t *testing.T) {
 	}
 	for mark, own := range map[uint32]bool{0: false, marks.FirstOwn - 1: false, marks.FirstOwn: true, marks.Transparent: true, marks.LastOwn: true, marks.LastOwn + 1: false} {
 		if marks.Own(mark) != own {
-			t.Errorf("%#x is one of farms: %t", mark, !own)
+			t.Errorf("%#x is one of farms: got %t, want %t", mark, !own, own)
 		}
 	}
 }

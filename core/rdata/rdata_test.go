@@ -151,7 +151,7 @@ func TestDSMatchesByAnyDigest(t *testing.T) {
 		strings.Replace(k.DS, " 15 2 ", " 15 4 ", 1): false, strings.Replace(k.DS, " 15 2 ", " 13 2 ", 1): false,
 	} {
 		if rdata.IsDS("example.com.", farm.SignEd25519, public, ds) != want {
-			t.Errorf("%s: %v", ds, !want)
+			t.Errorf("%s: got %v, want %v", ds, !want, want)
 		}
 	}
 	if rdata.IsDS("example.com", farm.SignEd25519, other, k.DS) || rdata.IsDS("example.net", farm.SignEd25519, public, k.DS) {

@@ -481,7 +481,7 @@ func TestSigningRandomNamesHasABoundedCost(t *testing.T) {
 		late := "late." + below
 		for name, want := range map[string]bool{late: true, "www.": false, "ns1.": false} {
 			if truncated(name, false) != want {
-				t.Errorf("below %q: %s is truncated: %t", below, name, !want)
+				t.Errorf("below %q: %s is truncated: got %t, want %t", below, name, !want, want)
 			}
 		}
 		if truncated(late, true) {

@@ -19,7 +19,7 @@ func TestOnlyKnownKeysAreAccepted(t *testing.T) {
 	k := guard.NewKeys([]farm.AuthKey{keyOf("one"), "no hex", keyOf("long") + "00", keyOf("odd") + "0", keyOf("two")})
 	for value, want := range map[string]bool{"one": true, "two": true, "long": false, "odd": false, "": false, "One": false, "onetwo": false, string(keyOf("one")): false} {
 		if k.Holds([]byte(value)) != want {
-			t.Errorf("%q opens: %v", value, !want)
+			t.Errorf("%q opens: got %v, want %v", value, !want, want)
 		}
 	}
 	if guard.NewKeys(nil) != nil || guard.NewUsers(nil) != nil {

@@ -301,7 +301,7 @@ func TestOnlyIdempotentVerbsMayBeRepeated(t *testing.T) {
 		"MKACTIVITY": false, "CHECKOUT": false, "MERGE": false, "QUERY": false, "SUBSCRIBE": false, "POLL": false, "RPC_IN_DATA": false, "FOO": false,
 	} {
 		if r := mustParse(t, method+" / HTTP/1.1\r\nHost: a\r\n\r\n"); r.Verb.Idempotent() != want {
-			t.Errorf("%s: %v", method, !want)
+			t.Errorf("%s: got %v, want %v", method, !want, want)
 		}
 	}
 }

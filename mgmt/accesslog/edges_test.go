@@ -77,7 +77,7 @@ func TestInvalidFiltersAreRefusedWithAReason(t *testing.T) {
 	r.Total = 2_500_000
 	for text, want := range map[string]bool{"min_ms=2.5": true, "min_ms=2.500001": false, "status=0": true, "status=1xx": false} {
 		if f := filter(t, text); f.passes(r) != want {
-			t.Errorf("%s passes: %t", text, !want)
+			t.Errorf("%s passes: got %t, want %t", text, !want, want)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func TestAFileIsFilledToTheByte(t *testing.T) {
 		l.size = size
 		l.Add(Entry{User: "eve"})
 		if _, err := os.Stat(l.older(1)); (err == nil) != older {
-			t.Errorf("%d bytes, of lines of %d: another file %t", size, one, !older)
+			t.Errorf("%d bytes, of lines of %d: another file %t, want %t", size, one, !older, older)
 		}
 	}
 	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})

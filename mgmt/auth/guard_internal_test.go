@@ -51,7 +51,7 @@ func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 				t.Errorf("%s, %T: trusted %t (%v), want %t", name, conn, got, err, c.trusted)
 			}
 			if g.Holds(r) != c.trusted {
-				t.Errorf("%s, %T: that it is trusted holds: %t", name, conn, !c.trusted)
+				t.Errorf("%s, %T: that it is trusted holds: got %t, want %t", name, conn, !c.trusted, c.trusted)
 			}
 			if r.Header.Set(headerKey, "wrong"); g.Holds(r) {
 				t.Errorf("%s, %T: a wrong key holds", name, conn)

@@ -69,7 +69,7 @@ func TestEndsOfProgramsThatOthersStart(t *testing.T) {
 		_, err := p.Run(t.Context(), hook.Call{Limit: enough, By: s})
 		wants(t, err, c.says)
 		if lost := c.err != nil || c.end.Unstarted != ""; errors.As(err, new(*hook.StartError)) != lost {
-			t.Errorf("%s: that it did not run is %t", c.says, !lost)
+			t.Errorf("%s: that it did not run is %t, want %t", c.says, !lost, lost)
 		}
 	}
 }

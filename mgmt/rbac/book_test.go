@@ -341,7 +341,7 @@ func TestPermissionsAreListedOnce(t *testing.T) {
 	}
 	for p, known := range map[rbac.Permission]bool{rbac.Nobody: false, rbac.Open: true, rbac.RootOnly: true, "farm.fly": false} {
 		if p.Known() != known {
-			t.Errorf("%q is known: %t", p, !known)
+			t.Errorf("%q is known: got %t, want %t", p, !known, known)
 		}
 	}
 	if r, _ := rbactest.Book(t, &rbactest.Memory{}).Role("readonly"); !r.May(rbac.CertificateShow) || r.May(rbac.CertificateDownload) || r.May(rbac.FarmAction) {

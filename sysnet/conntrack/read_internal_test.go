@@ -103,7 +103,7 @@ func TestRequestsContainTheFilter(t *testing.T) {
 	f := Backends([]uint32{7, 9})
 	for mark, want := range map[uint32]bool{0x5c000007: true, 0x5c000008: false, 0x5c000009: true} {
 		if f.fits(essence{mark: mark}) != want {
-			t.Errorf("mark %#x is meant: %v", mark, !want)
+			t.Errorf("mark %#x is meant: got %v, want %v", mark, !want, want)
 		}
 	}
 	f = Filter{Protocol: 6}
@@ -123,7 +123,7 @@ func TestRequestsContainTheFilter(t *testing.T) {
 	}
 	for want, u := range map[bool]Usage{true: {Entries: 5, Max: 5}, false: {Entries: 4, Max: 5}} {
 		if u.Full() != want {
-			t.Errorf("%+v is full: %v", u, !want)
+			t.Errorf("%+v is full: got %v, want %v", u, !want, want)
 		}
 	}
 	if (Usage{}).Full() || (Usage{Entries: 3}).Full() {

@@ -104,7 +104,7 @@ func TestSimilarForeignChainsAreKept(t *testing.T) {
 	}
 	for line, want := range map[string]bool{"-A SLUICE": true, "-A SLUICE-F1 -j ACCEPT": true, "-A OUTPUT " + hook("SLUICE"): true, "-A": false, "": false, ":SLUICE -": false, "-A SLUICE-": true} {
 		if ownLine(line) != want {
-			t.Errorf("%q is ours: %v", line, !want)
+			t.Errorf("%q is ours: got %v, want %v", line, !want, want)
 		}
 	}
 	for line := range strings.SplitSeq(text, "\n") {

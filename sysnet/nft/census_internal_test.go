@@ -95,7 +95,7 @@ func TestOnlyKernelMessagesAreAccepted(t *testing.T) {
 		&unix.SockaddrUnix{}: false,
 	} {
 		if fromKernel(from) != want {
-			t.Errorf("%+v: %v", from, !want)
+			t.Errorf("%+v: got %v, want %v", from, !want, want)
 		}
 	}
 	if fromKernel(nil) {

@@ -50,7 +50,7 @@ func TestErrorsNameTheirLine(t *testing.T) {
 	}
 	for reason, want := range map[string]bool{"Could not process rule: File exists": true, "Device or resource busy": true, "netlink: No buffer space available": true, missing: false} {
 		if isThere(failure(reason, nil)) != want {
-			t.Errorf("%s: isThere returns %v", reason, !want)
+			t.Errorf("%s: isThere returns %v, want %v", reason, !want, want)
 		}
 	}
 	if isThere(errors.New("File exists")) || IsMissing(errors.New(missing)) {

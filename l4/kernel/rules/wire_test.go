@@ -66,7 +66,7 @@ func TestUnparsableInterfaceNamesAreOmitted(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"eth0": true, "a b": true, `a"b`: false, "a\x1f": false, "a\x7f": false} {
 		if rules.Nameable(name) != want {
-			t.Errorf("%q can be named: %t", name, !want)
+			t.Errorf("%q can be named: got %t, want %t", name, !want, want)
 		}
 	}
 }
