@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // checkGroup adds the commands for health checks to the command that checks a document,
@@ -105,7 +105,7 @@ func (c *client) healthShow() *cobra.Command {
 				return err
 			}
 			s := show.NewSheet("SETTING", "VALUE")
-			for _, name := range append([]string{"name", "template", "farms"}, validate.CheckAnswer.Names()...) {
+			for _, name := range append([]string{"name", "template", "farms"}, check.Answer.Names()...) {
 				if v, ok := body.Params[name]; ok {
 					s.Add(name, v)
 				}
@@ -121,7 +121,7 @@ func (c *client) healthCreate() *cobra.Command {
 		Use: "create CHECK [NAME=VALUE…]", Short: "Create a health check", Args: atLeast(1),
 		Example: "  sluice check create alive command='check_tcp -H HOST -p PORT' interval=5\n  sluice check create ours copy_from=check_http rise=3",
 	}
-	s := addSettings(cmd, validate.CheckCreate.Params()[1:])
+	s := addSettings(cmd, check.Create.Params()[1:])
 	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[1:])
@@ -153,7 +153,7 @@ backend_alias change only with force=true, because its backends are probed from
 scratch.`,
 		Example: "  sluice check set alive interval=5 timeout=2\n  sluice check set alive command='check_tcp -H HOST -p PORT' force=true",
 	}
-	s := addSettings(cmd, validate.CheckUpdate.Params())
+	s := addSettings(cmd, check.Update.Params())
 	cmd.ValidArgsFunction = c.completer([]argument{aCheck}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.set(cmd, s, args[1:], "monitoring", "fg", args[0])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 func TestHelpFitsATerminal(t *testing.T) {
@@ -89,7 +90,7 @@ func TestTheManualExplainsDocuments(t *testing.T) {
 	}
 	want := []string{"EXAMPLE", "FARMS OF PROFILE HTTP", "SERVICES", "BACKENDS OF SERVICES", "HEADER RULES", "REWRITE RULES", "FARMS OF PROFILE L4XNAT", "BACKENDS OF L4XNAT FARMS",
 		"FARMS OF PROFILE GSLB", "SERVICES OF GSLB FARMS", "BACKENDS OF SERVICES OF GSLB FARMS", "ZONES", "RECORDS", "HEALTH CHECKS"}
-	for _, s := range validate.Sections {
+	for _, s := range system.Sections {
 		want = append(want, "SYSTEM: "+strings.ToUpper(s.Name))
 	}
 	want = append(want, "SEE ALSO")

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // documentExample is the example in the page about documents.
@@ -70,9 +72,9 @@ func documentSections() []documentSection {
 		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "A farm also has the list **backends**.", p.Farm().Document.Params()},
 			documentSection{"Backends of " + string(p.Name()) + " farms", "The list **backends** of such a farm.", p.Backend().Document.Params()})
 	}
-	out = append(out, documentSection{"Health checks", "The list **checks** of the document. Services, and farms with backends of their own, name one by **farmguardian**; templates (**sluice check templates**) need not be listed.", validate.CheckDocument.Params()})
-	for i := range validate.Sections {
-		s := &validate.Sections[i]
+	out = append(out, documentSection{"Health checks", "The list **checks** of the document. Services, and farms with backends of their own, name one by **farmguardian**; templates (**sluice check templates**) need not be listed.", check.Document.Params()})
+	for i := range system.Sections {
+		s := &system.Sections[i]
 		out = append(out, documentSection{"System: " + s.Name, s.Title + ": the object **" + s.Name + "** of **system**.", s.Table.Params()})
 	}
 	return out

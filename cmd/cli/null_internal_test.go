@@ -6,12 +6,13 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 // The word null is accepted for every setting with a default, as the help states.
 func TestNullIsAcceptedForEverySettingWithADefault(t *testing.T) {
-	accepted(t, &validate.CheckUpdate)
+	accepted(t, &check.Update)
 	accepted(t, &validate.ServiceUpdate)
 	for _, p := range farm.Profiles() {
 		accepted(t, validate.ProfileNamed(p).Farm().Update)

@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 func (c *client) systemCommand() *cobra.Command {
 	commands := []*cobra.Command{c.systemConfig()}
-	for i := range validate.Sections {
-		if s := &validate.Sections[i]; !s.Items {
+	for i := range system.Sections {
+		if s := &system.Sections[i]; !s.Items {
 			commands = append(commands, c.systemSection(s))
 		}
 	}
@@ -39,7 +39,7 @@ var systemExamples = map[string]string{
 }
 
 // systemSection returns a command that shows or changes a section of machine settings.
-func (c *client) systemSection(s *validate.Section) *cobra.Command {
+func (c *client) systemSection(s *system.Section) *cobra.Command {
 	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
 		sectionState, &cobra.Command{
 			Use: s.Name + " [NAME=VALUE…]", Short: s.Title + ": show or change", Example: systemExamples[s.Name],

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // systemCommands returns the commands about the appliance and its machine.
@@ -26,8 +26,8 @@ func systemWords() words {
 
 // sectionNames returns the commands for the sections of machine settings.
 func sectionNames() (out []string) {
-	for i := range validate.Sections {
-		if s := &validate.Sections[i]; !s.Items {
+	for i := range system.Sections {
+		if s := &system.Sections[i]; !s.Items {
 			out = append(out, "system "+s.Name)
 		}
 	}

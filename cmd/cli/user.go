@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (c *client) userCommand() *cobra.Command {
@@ -73,7 +73,7 @@ and the user logs in through the provider.`,
 func (c *client) userSet() *cobra.Command {
 	cmd := &cobra.Command{Use: "set NAME [SETTING=VALUE]…", Short: "Change the permissions or the key of a user",
 		Example: "  sluice user set ann webgui_permissions=true\n  sluice user set ann zapikey=s3cretKeyOfAnn zapi_permissions=true"}
-	s := addSettings(cmd, validate.UserUpdate.Params(), "newpassword")
+	s := addSettings(cmd, people.UserUpdate.Params(), "newpassword")
 	cmd.Args = atLeast(1)
 	cmd.ValidArgsFunction = c.completer([]argument{aUser}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (c *client) groupCommand() *cobra.Command {
@@ -83,7 +83,7 @@ its users have access to every farm, including later ones. A program that reads
 stops working when a farm is added. With false the farms that were added to the
 group remain.`,
 		Example: "  sluice group set shops all_farms=true\n  sluice group set shops role=monitoring all_farms=false"}
-	s := addSettings(cmd, validate.GroupUpdate.Params())
+	s := addSettings(cmd, people.GroupUpdate.Params())
 	cmd.Args = atLeast(1)
 	cmd.ValidArgsFunction = c.completer([]argument{aGroup}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (c *client) userServices() *cobra.Command {
-	return c.settingsOf("/rbac/services", validate.ServicesUpdate.Params(), &cobra.Command{
+	return c.settingsOf("/rbac/services", people.ServicesUpdate.Params(), &cobra.Command{
 		Use: "services [NAME=VALUE…]", Short: "Show or change which accounts may log in with a password", Example: "  sluice user services\n  sluice user services ldap=true",
 	})
 }
@@ -25,7 +25,7 @@ func (c *client) userLDAP() *cobra.Command {
   sluice user ldap test
   sluice user services ldap=true
   sluice user create bob --ldap`,
-		c.withSecret("/rbac/ldap", validate.LDAPUpdate.Params(), "bind_password", &cobra.Command{
+		c.withSecret("/rbac/ldap", people.LDAPUpdate.Params(), "bind_password", &cobra.Command{
 			Use: "config [NAME=VALUE…]", Short: "Show or change the connection to the directory", Example: "  sluice user ldap config\n  sluice user ldap config bind_dn=cn=search,dc=example,dc=com --bind-password",
 		}), c.testLDAP())
 }
@@ -44,7 +44,7 @@ func (c *client) userOIDC() *cobra.Command {
 	return parentCommand("oidc", "OpenID Connect provider for users", `  sluice user oidc config issuer=https://id.example.com client_id=sluice
   sluice user oidc config group_claim=groups groups=netops=shops
   sluice user oidc config enabled=true`,
-		c.withSecret("/rbac/oidc", validate.OIDCUpdate.Params(), "client_secret", &cobra.Command{
+		c.withSecret("/rbac/oidc", people.OIDCUpdate.Params(), "client_secret", &cobra.Command{
 			Use: "config [NAME=VALUE…]", Short: "Show or change the provider", Example: "  sluice user oidc config client_id=sluice --client-secret\n  sluice user oidc config enabled=true",
 		}))
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // The test binary acts as the command if it is called by its name.
@@ -208,9 +210,9 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 			want = slices.Concat(want, validate.ZoneDocument.Names(), validate.RecordDocument.Names())
 		}
 	}
-	want = slices.Concat(want, validate.CheckDocument.Names())
-	for i := range validate.Sections {
-		want = slices.Concat(want, validate.Sections[i].Table.Names())
+	want = slices.Concat(want, check.Document.Names())
+	for i := range system.Sections {
+		want = slices.Concat(want, system.Sections[i].Table.Names())
 	}
 	if got := terms(page); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

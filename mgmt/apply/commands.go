@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/store"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -30,11 +30,11 @@ func (a *Applier) sealCommands(old, cfg *farm.Config) error {
 			continue
 		}
 		sealed, err := a.sealedCommand(before, c.Command)
-		if err == nil && len(sealed) > validate.MaxCommand {
-			err = fmt.Errorf("is %d bytes long with its passwords sealed, %d at most are possible: write a shorter one", len(sealed), validate.MaxCommand)
+		if err == nil && len(sealed) > check.MaxCommand {
+			err = fmt.Errorf("is %d bytes long with its passwords sealed, %d at most are possible: write a shorter one", len(sealed), check.MaxCommand)
 		}
 		if err != nil {
-			return &field.Error{Path: validate.CheckPath(c.Name), Field: "command", Message: "command " + err.Error()}
+			return &field.Error{Path: check.Path(c.Name), Field: "command", Message: "command " + err.Error()}
 		}
 		c.Command = sealed
 	}
@@ -132,7 +132,7 @@ func (a *Applier) sealHistory() {
 // sealOld returns the sealed command of an older release, or the same command if sealing fails.
 func (a *Applier) sealOld(known map[string][]farm.Secret, c *farm.Check) string {
 	command, err := a.sealedWith(known, c.Command)
-	if err == nil && len(command) > validate.MaxCommand {
+	if err == nil && len(command) > check.MaxCommand {
 		err = errors.New("it is too long with its passwords sealed")
 	}
 	if err != nil {

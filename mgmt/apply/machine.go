@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Settings of the machine do not go to the engines. They are stored first and applied to the
@@ -90,7 +90,7 @@ func (a *Applier) Settle(ctx context.Context) []field.Error {
 func (a *Applier) Unsettled() (out []field.Error) {
 	problems := *a.unsettled.Load()
 	for _, section := range slices.Sorted(maps.Keys(problems)) {
-		out = append(out, field.Error{Path: validate.SectionPath(section), Message: problems[section]})
+		out = append(out, field.Error{Path: system.Path(section), Message: problems[section]})
 	}
 	return out
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Secrets seals secrets in the settings of the machine, which must be readable again;
@@ -31,7 +31,7 @@ func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 		sealed, err := a.sealed(secret.Purpose, []farm.Secret{*before[i].At}, *secret.At)
 		if err != nil {
 			section, name, _ := strings.Cut(strings.TrimPrefix(secret.Purpose, "system "), " ")
-			return &field.Error{Path: validate.SectionPath(section), Field: name, Message: name + " " + err.Error()}
+			return &field.Error{Path: system.Path(section), Field: name, Message: name + " " + err.Error()}
 		}
 		*secret.At = sealed
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // reference is a part of a configuration that refers to a certificate or an authority list.
@@ -27,7 +28,7 @@ type reference struct {
 // path returns the Path for errors of mgmt/validate.
 func (r reference) path() string {
 	if r.farm == nil {
-		return validate.SectionPath(r.section)
+		return system.Path(r.section)
 	}
 	if r.service == nil {
 		return validate.FarmPath(r.farm.Name)
@@ -38,7 +39,7 @@ func (r reference) path() string {
 // user describes the referring object for people.
 func (r reference) user() string {
 	if r.farm == nil {
-		return validate.SectionPath(r.section)
+		return system.Path(r.section)
 	}
 	if r.service == nil {
 		return "farm " + r.farm.Name

@@ -11,7 +11,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // MaxSize is the maximum size of a document in bytes. The largest possible configuration, with
@@ -213,12 +215,12 @@ func (d *decoder) system(n *node) {
 	}
 	d.cfg.SystemUnsaid = false
 	var names []string
-	for i := range validate.Sections {
-		names = append(names, validate.Sections[i].Name)
+	for i := range system.Sections {
+		names = append(names, system.Sections[i].Name)
 	}
 	sections := d.object(n, "system", nil, names).lists
-	for i := range validate.Sections {
-		s := &validate.Sections[i]
+	for i := range system.Sections {
+		s := &system.Sections[i]
 		if of := sections[s.Name]; of != nil && of.kind != null {
 			fill(d, of, s.Path(), &s.Table, &d.cfg.System)
 		}
@@ -232,9 +234,9 @@ func (d *decoder) checks(n *node) {
 	}
 	d.cfg.ChecksUnsaid = false
 	for i, item := range d.items(n, "", "checks") {
-		path := validate.CheckPath(textOf(item, "name", fmt.Sprintf("number %d", i+1)))
+		path := check.Path(textOf(item, "name", fmt.Sprintf("number %d", i+1)))
 		var c farm.Check
-		fill(d, item, path, &validate.CheckDocument, &c)
+		fill(d, item, path, &check.Document, &c)
 		if c.Name != "" {
 			d.cfg.Checks = append(d.cfg.Checks, c)
 		}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // writer receives a configuration in document order. Objects are items of the last opened list,
@@ -140,7 +142,7 @@ func walkChecks(list []farm.Check, w writer) {
 	w.open("checks", false)
 	for i := range list {
 		w.item()
-		fields(w, validate.CheckDocument.Given(&list[i]))
+		fields(w, check.Document.Given(&list[i]))
 		w.end()
 	}
 	w.close()
@@ -149,8 +151,8 @@ func walkChecks(list []farm.Check, w writer) {
 // walkSystem writes the sections with settings.
 func walkSystem(s *farm.System, w writer, of given) {
 	begun := false
-	for i := range validate.Sections {
-		section, open := &validate.Sections[i], false
+	for i := range system.Sections {
+		section, open := &system.Sections[i], false
 		for name, v := range of.section(&section.Table, s) {
 			if !begun {
 				w.object("system")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // wantedTask is a task that a configuration needs.
@@ -36,7 +36,7 @@ func wantedBy(cfg *farm.Config, farms []farm.Farm, known bool) wanted {
 		for _, g := range farms[i].Groups() {
 			builtIn, at := g.BuiltIn()
 			name := cmp.Or(g.CheckedBy(), builtIn)
-			c, is := validate.CheckNamed(cfg, name)
+			c, is := check.Named(cfg, name)
 			idle := name == "" || g.Farm.Stopped || g.Redirects()
 			list := g.Backends()
 			for k := range list {

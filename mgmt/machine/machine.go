@@ -17,8 +17,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
@@ -98,7 +98,7 @@ func (m *Machine) Check(_ context.Context, old, new *farm.System) error {
 }
 
 func refused(section, name, format string, args ...any) error {
-	return &field.Error{Path: validate.SectionPath(section), Field: name, Message: fmt.Sprintf(format, args...)}
+	return &field.Error{Path: system.Path(section), Field: name, Message: fmt.Sprintf(format, args...)}
 }
 
 func (m *Machine) isLocal(addr netip.Addr) bool {

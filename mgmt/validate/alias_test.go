@@ -5,35 +5,35 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 func TestAliasesAreHostNamesOrWords(t *testing.T) {
 	for _, c := range []struct {
-		kind      *validate.AliasKind
+		kind      *system.AliasKind
 		id, alias string
 		want      string // in the error; "" for none
 	}{
-		{validate.BackendAliases, "10.0.0.1", "db_1-x", ""},
-		{validate.BackendAliases, "2001:db8::1", "web.example.com", ""},
-		{validate.BackendAliases, "10.0.0.1", "0", "reserved"},
-		{validate.BackendAliases, "10.0.0.1", "-rf", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "../x", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "$(id)", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "a=b", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "a\nb", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "ａ", "must be a host name"},
-		{validate.BackendAliases, "10.0.0.1", "10.0.0.2", "it is an address"},
-		{validate.BackendAliases, "10.0.0.1", strings.Repeat("a", 254), "at most 253"},
-		{validate.BackendAliases, "10.0.0.1", "", "alias must be"},
-		{validate.BackendAliases, "eth0", "a", "id must be the address"},
-		{validate.BackendAliases, "0.0.0.0", "a", "id must be the address"},
-		{validate.BackendAliases, "fe80::1%eth0", "a", "id must be the address"},
-		{validate.InterfaceAliases, "eth0.7", "a", ""},
-		{validate.InterfaceAliases, "eth0:web", "a", ""},
-		{validate.InterfaceAliases, "../x", "a", "id must be the name of a network interface"},
-		{validate.InterfaceAliases, "-x", "a", "id must be the name of a network interface"},
-		{validate.InterfaceAliases, strings.Repeat("e", 16), "a", "at most 15"},
+		{system.BackendAliases, "10.0.0.1", "db_1-x", ""},
+		{system.BackendAliases, "2001:db8::1", "web.example.com", ""},
+		{system.BackendAliases, "10.0.0.1", "0", "reserved"},
+		{system.BackendAliases, "10.0.0.1", "-rf", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "../x", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "$(id)", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "a=b", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "a\nb", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "ａ", "must be a host name"},
+		{system.BackendAliases, "10.0.0.1", "10.0.0.2", "it is an address"},
+		{system.BackendAliases, "10.0.0.1", strings.Repeat("a", 254), "at most 253"},
+		{system.BackendAliases, "10.0.0.1", "", "alias must be"},
+		{system.BackendAliases, "eth0", "a", "id must be the address"},
+		{system.BackendAliases, "0.0.0.0", "a", "id must be the address"},
+		{system.BackendAliases, "fe80::1%eth0", "a", "id must be the address"},
+		{system.InterfaceAliases, "eth0.7", "a", ""},
+		{system.InterfaceAliases, "eth0:web", "a", ""},
+		{system.InterfaceAliases, "../x", "a", "id must be the name of a network interface"},
+		{system.InterfaceAliases, "-x", "a", "id must be the name of a network interface"},
+		{system.InterfaceAliases, strings.Repeat("e", 16), "a", "at most 15"},
 	} {
 		_, err := c.kind.Create.Decode("", map[string]any{"id": c.id, "alias": c.alias})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

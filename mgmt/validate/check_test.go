@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 func checked(of string, list ...farm.Check) *farm.Config {
@@ -56,17 +57,17 @@ func TestFarmsNameChecksThatExist(t *testing.T) {
 
 func TestATemplateIsWhatItIsHoweverOftenItAsks(t *testing.T) {
 	cfg := checked("", farm.Check{Name: "check_tcp", Interval: 3}, farm.Check{Name: "alive", Command: "x"})
-	got, is := validate.CheckNamed(cfg, "check_tcp")
+	got, is := check.Named(cfg, "check_tcp")
 	if !is || got.Interval != 3 || !strings.HasPrefix(got.Command, "check_tcp ") {
 		t.Errorf("%t %+v", is, got)
 	}
-	if got, is := validate.CheckNamed(cfg, "check_http"); !is || got.Interval != 15 || got.EffectiveTimeout() != 15 {
+	if got, is := check.Named(cfg, "check_http"); !is || got.Interval != 15 || got.EffectiveTimeout() != 15 {
 		t.Errorf("as it came: %t %+v", is, got)
 	}
-	if _, is := validate.CheckNamed(cfg, ""); is {
+	if _, is := check.Named(cfg, ""); is {
 		t.Error("no name is a check")
 	}
-	all := validate.Checks(cfg)
+	all := check.All(cfg)
 	for i := 1; i < len(all); i++ {
 		if all[i-1].Name >= all[i].Name {
 			t.Errorf("%s comes before %s", all[i-1].Name, all[i].Name)
@@ -88,7 +89,7 @@ func TestACheckWithoutACommandIsWarnedOfWhereItIsLinked(t *testing.T) {
 
 func TestATryTakesNoLongerThanSomebodyWaits(t *testing.T) {
 	for _, c := range []struct{ set, asked, want farm.Seconds }{{0, 0, 10}, {5, 0, 5}, {300, 0, 60}, {300, 7, 7}} {
-		if got := validate.TryTime(&farm.Check{Timeout: c.set}, validate.CheckTarget{Timeout: c.asked}); got != c.want {
+		if got := check.TryTime(&farm.Check{Timeout: c.set}, check.Target{Timeout: c.asked}); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

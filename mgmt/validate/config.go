@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Rules checks whole configurations. The zero value knows no local networks.
@@ -140,7 +142,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) 
 			}
 			backends += countBackends(f)
 		}
-		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) || !checkLinks(cfg, yield) {
+		if !system.Verify(&cfg.System, yield) || !check.Verify(cfg, yield) || !checkLinks(cfg, yield) {
 			return
 		}
 		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) &&

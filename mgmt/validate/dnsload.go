@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -36,7 +37,7 @@ func silentBackends(cfg *farm.Config, s *farm.DNSService) (out []string) {
 	if s.Algorithm != farm.DNSLoad {
 		return nil
 	}
-	if c, is := CheckNamed(cfg, s.Check); is && strings.HasPrefix(strings.TrimSpace(c.Command), tellingCheck) {
+	if c, is := check.Named(cfg, s.Check); is && strings.HasPrefix(strings.TrimSpace(c.Command), tellingCheck) {
 		return nil
 	}
 	for i := range s.Backends {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
@@ -88,7 +89,7 @@ var dnsServiceFields = []field.Field[farm.DNSService]{
 		Set:  func(s *farm.DNSService, v field.Value) { s.Unprobed = v.Bool() },
 	},
 	{
-		Rule: linkRule,
+		Rule: check.LinkRule,
 		Get:  func(s *farm.DNSService) field.Value { return field.TextValue(s.Check) },
 		Set:  func(s *farm.DNSService, v field.Value) { s.Check = v.Text() },
 	},

@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 var update = flag.Bool("update", false, "write testdata/fields.txt again")
@@ -29,7 +32,7 @@ func fieldLines(t *testing.T) (lines []string) {
 		{"L4BackendCreate", validate.L4BackendCreate.Params()}, {"L4BackendUpdate", validate.L4BackendUpdate.Params()}, {"L4BackendDocument", validate.L4BackendDocument.Params()},
 		{"FarmAction", validate.FarmAction.Params()}, {"ServiceMove", validate.ServiceMove.Params()}, {"RuleMove", validate.RuleMove.Params()}, {"Maintenance", validate.Maintenance.Params()},
 		{"AddRequest", validate.AddRequest.Rule.Params()}, {"RemoveRequest", validate.RemoveRequest.Rule.Params()}, {"ReplaceRequest", validate.ReplaceRequest.Rule.Params()},
-		{"Rewrites", validate.Rewrites.Rule.Params()}, {"GlobalSettings", validate.GlobalSettings.Params()},
+		{"Rewrites", validate.Rewrites.Rule.Params()}, {"GlobalSettings", system.Global.Params()},
 	}, besideFarms()...) {
 		for _, p := range table.params {
 			text := fmt.Sprintf("%s|%s|%s|%s|%s", p.Format, p.Interval, strings.Join(p.PossibleValues, ","), strings.Join(p.Options, " "), behindText(p.Description))
@@ -68,15 +71,15 @@ type described struct {
 // besideFarms returns the bodies about checks, users, logins and the machine.
 func besideFarms() []described {
 	out := []described{
-		{"CheckCreate", validate.CheckCreate.Params()}, {"CheckUpdate", validate.CheckUpdate.Params()}, {"CheckLink", validate.CheckLink.Params()}, {"CheckTry", validate.CheckTry.Params()},
-		{"UserCreate", validate.UserCreate.Params()}, {"UserUpdate", validate.UserUpdate.Params()}, {"OwnUserUpdate", validate.OwnUserUpdate.Params()},
-		{"RBACName", validate.RBACName.Params()}, {"GroupUpdate", validate.GroupUpdate.Params()}, {"RoleCreate", validate.RoleCreate.Params()},
-		{"ServicesUpdate", validate.ServicesUpdate.Params()}, {"LDAPUpdate", validate.LDAPUpdate.Params()}, {"LDAPAction", validate.LDAPAction.Params()},
-		{"OIDCUpdate", validate.OIDCUpdate.Params()}, {"SecondEnrol", validate.SecondEnrol.Params()}, {"SecondAction", validate.SecondAction.Params()},
-		{"ListenerChange", validate.ListenerChange.Params()}, {"APICertificate", validate.APICertificate.Params()}, {"RemoteSyslog", validate.RemoteSyslog.Params()},
+		{"CheckCreate", check.Create.Params()}, {"CheckUpdate", check.Update.Params()}, {"CheckLink", check.Link.Params()}, {"CheckTry", check.Try.Params()},
+		{"UserCreate", people.UserCreate.Params()}, {"UserUpdate", people.UserUpdate.Params()}, {"OwnUserUpdate", people.OwnUserUpdate.Params()},
+		{"RBACName", people.Name.Params()}, {"GroupUpdate", people.GroupUpdate.Params()}, {"RoleCreate", people.RoleCreate.Params()},
+		{"ServicesUpdate", people.ServicesUpdate.Params()}, {"LDAPUpdate", people.LDAPUpdate.Params()}, {"LDAPAction", people.LDAPAction.Params()},
+		{"OIDCUpdate", people.OIDCUpdate.Params()}, {"SecondEnrol", people.SecondEnrol.Params()}, {"SecondAction", people.SecondAction.Params()},
+		{"ListenerChange", system.ListenerChange.Params()}, {"APICertificate", system.APICertificate.Params()}, {"RemoteSyslog", system.RemoteSyslog.Params()},
 	}
-	for i := range validate.Sections {
-		out = append(out, described{"system/" + validate.Sections[i].Name, validate.Sections[i].Table.Params()})
+	for i := range system.Sections {
+		out = append(out, described{"system/" + system.Sections[i].Name, system.Sections[i].Table.Params()})
 	}
 	return out
 }

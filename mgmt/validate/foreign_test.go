@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
@@ -18,11 +19,11 @@ func everyField() (out []string) {
 	out = append(out, ServiceDocument.Names()...)
 	out = append(out, BackendDocument.Names()...)
 	out = append(out, DNSBackendDocument.Names()...)
-	return append(out, CheckDocument.Names()...)
+	return append(out, check.Document.Names()...)
 }
 
 func TestTermsOfOthersLeadToOurs(t *testing.T) {
-	service, backend, check := ServiceDocument.Names(), BackendDocument.Names(), CheckDocument.Names()
+	service, backend, verify := ServiceDocument.Names(), BackendDocument.Names(), check.Document.Names()
 	for _, c := range []struct {
 		word  string
 		known []string
@@ -30,7 +31,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 	}{
 		{"maxconn", backend, `(did you mean "connection_limit"?)`},
 		{"backup", backend, `(did you mean "priority"?)`},
-		{"inter", check, `(did you mean "interval"?)`},
+		{"inter", verify, `(did you mean "interval"?)`},
 		{"inter", backend, "(a health check has interval, rise and fall: sluice check create)"},
 		{"balance", service, `(did you mean "routingpolicy"?)`},
 		{"server_name", service, `(did you mean "vhost"?)`},
@@ -66,7 +67,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 // Only words that are similar to a name get a suggestion.
 func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
 	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(),
-		L4FarmDocument.Names(), CheckDocument.Names()} {
+		L4FarmDocument.Names(), check.Document.Names()} {
 		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
 			if got := suggest.For(word, known) + suggest.Near(word, known); got != "" {
 				t.Errorf("%q: %q", word, got)

@@ -6,12 +6,13 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // eachTable calls fn for every kind of body.
 func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
-	for i := range Sections {
-		t.Run("system "+Sections[i].Name, func(t *testing.T) { fn(t, &Sections[i].Table) })
+	for i := range system.Sections {
+		t.Run("system "+system.Sections[i].Name, func(t *testing.T) { fn(t, &system.Sections[i].Table) })
 	}
 	for name, table := range map[string]any{
 		"FarmCreate": &FarmCreate, "FarmUpdate": &FarmUpdate, "FarmDocument": &FarmDocument,

@@ -5,6 +5,8 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // documented is the test's view of a table: its fields and its validation.
@@ -28,13 +30,13 @@ func bodyOf[T any](t *field.Table[T]) documented {
 func bodies() map[string]documented {
 	out := map[string]documented{
 		"service": bodyOf(&validate.ServiceCreate), "service (change)": bodyOf(&validate.ServiceUpdate), "maintenance": bodyOf(&validate.Maintenance),
-		"settings": bodyOf(&validate.GlobalSettings), "user": bodyOf(&validate.UserCreate), "user (change)": bodyOf(&validate.UserUpdate),
-		"own user": bodyOf(&validate.OwnUserUpdate), "role": bodyOf(&validate.RoleCreate), "group": bodyOf(&validate.GroupUpdate),
+		"settings": bodyOf(&system.Global), "user": bodyOf(&people.UserCreate), "user (change)": bodyOf(&people.UserUpdate),
+		"own user": bodyOf(&people.OwnUserUpdate), "role": bodyOf(&people.RoleCreate), "group": bodyOf(&people.GroupUpdate),
 		"add": bodyOf(&validate.AddRequest.Rule), "remove": bodyOf(&validate.RemoveRequest.Rule),
 		"replace": bodyOf(&validate.ReplaceRequest.Rule), "rewrite": bodyOf(&validate.Rewrites.Rule),
 	}
-	for i := range validate.Sections {
-		out[validate.Sections[i].Path()] = bodyOf(&validate.Sections[i].Table)
+	for i := range system.Sections {
+		out[system.Sections[i].Path()] = bodyOf(&system.Sections[i].Table)
 	}
 	for _, p := range validate.Profiles() {
 		name := string(p.Name())

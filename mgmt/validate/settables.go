@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
@@ -22,5 +23,5 @@ func settables() []suggest.Object {
 	}
 	return append(out,
 		suggest.Object{Plural: "services of gslb farms", Command: "service", Fields: DNSServiceDocument.Names(), Settings: DNSServiceUpdate.Names()},
-		suggest.Object{Plural: "health checks", Command: "check", Fields: CheckDocument.Names(), Settings: CheckUpdate.Names()})
+		suggest.Object{Plural: "health checks", Command: "check", Fields: check.Document.Names(), Settings: check.Update.Names()})
 }

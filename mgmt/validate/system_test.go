@@ -11,11 +11,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 func section(t *testing.T, name string) *field.Table[farm.System] {
 	t.Helper()
-	s := validate.SectionNamed(name)
+	s := system.Named(name)
 	if s == nil {
 		t.Fatalf("there is no section %s", name)
 	}
@@ -72,7 +73,7 @@ func TestTheSyslogServerOfTheFamilyIsSetFieldByField(t *testing.T) {
 		{`{"protocol":"tcp"}`, farm.SyslogServer{Protocol: farm.SyslogTCP, Host: "a.example", Port: 7000}},
 		{`{"protocol":null,"port":null}`, farm.SyslogServer{Protocol: farm.SyslogUDP, Host: "a.example", Port: 514}},
 	} {
-		if _, err := change(t, &validate.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers,
+		if _, err := change(t, &system.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers,
 			[]farm.SyslogServer{c.want}) {
 			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", c.body, err, s.Syslog.Servers, c.want)
 		}
@@ -181,7 +182,7 @@ func TestSettingsOfTheMachineFitEachOther(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	objects := validate.Schema()["$defs"].(map[string]any)
-	for _, s := range validate.Sections {
+	for _, s := range system.Sections {
 		if objects["system_"+s.Name] == nil {
 			t.Errorf("the schema has no %s", s.Name)
 		}

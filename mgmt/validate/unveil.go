@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -129,7 +130,7 @@ func unveilChecks(old, cfg *farm.Config) error {
 		case was != "" && (c.Command == hideSent(was) || c.Command == probe.Masked(was)):
 			c.Command = was
 		case isVeiled(c.Command, hideSent, namedCredential):
-			return &field.Error{Path: CheckPath(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
+			return &field.Error{Path: check.Path(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Warnings is Rules{}.Warnings: all that do not depend on this machine.
@@ -29,7 +30,7 @@ func (r Rules) Warnings(cfg *farm.Config) []field.Error {
 // warningsBetween returns those that depend on several farms, on checks or on the settings of
 // the machine.
 func warningsBetween(cfg *farm.Config) (out []field.Error) {
-	systemWarnings(cfg, func(e field.Error) { out = append(out, e) })
+	system.Warnings(cfg, func(e field.Error) { out = append(out, e) })
 	checkWarnings(cfg, func(e field.Error) { out = append(out, e) })
 	loadWarnings(cfg, func(e field.Error) { out = append(out, e) })
 	answerWarnings(cfg, func(f *farm.Farm, fieldName, text string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -24,18 +24,18 @@ type aboutCheck struct {
 }
 
 func (aboutCheck) Table() (string, []field.Answered) {
-	return "CheckView", validate.CheckAnswer.Answers()
+	return "CheckView", check.Answer.Answers()
 }
 
 // view shows a check to the caller. It masks passwords in the command unless the caller may
 // change and use the check, and lists only farms the caller sees.
-func view(c *rest.Call, check *farm.Check) CheckView {
-	fields := validate.CheckAnswer.Answer(check)
-	if !c.By.Who.May(rbac.FarmguardianModify) || !c.MayUseCheck(c.Config, check.Name) {
-		fields["command"] = probe.Masked(check.Command)
+func view(c *rest.Call, found *farm.Check) CheckView {
+	fields := check.Answer.Answer(found)
+	if !c.By.Who.May(rbac.FarmguardianModify) || !c.MayUseCheck(c.Config, found.Name) {
+		fields["command"] = probe.Masked(found.Command)
 	}
-	_, template := validate.CheckTemplate(check.Name)
-	return CheckView{Fields: fields, About: aboutCheck{Name: check.Name, Farms: usedBy(c, check.Name), Template: strconv.FormatBool(template)}}
+	_, template := check.Template(found.Name)
+	return CheckView{Fields: fields, About: aboutCheck{Name: found.Name, Farms: usedBy(c, found.Name), Template: strconv.FormatBool(template)}}
 }
 
 // usedBy names the groups that use a check, among the farms the caller sees.
@@ -58,30 +58,30 @@ func usedBy(c *rest.Call, name string) []string {
 func named(c *rest.Call) (farm.Check, error) { return find(c.Config, c.Param("check")) }
 
 func find(cfg *farm.Config, name string) (farm.Check, error) {
-	if check, is := validate.CheckNamed(cfg, name); is {
-		return check, nil
+	if found, is := check.Named(cfg, name); is {
+		return found, nil
 	}
 	return farm.Check{}, rest.NotFound("the health check %s does not exist", rest.Quote(name))
 }
 
 func (s *Resource) list(c *rest.Call) (rest.List[CheckView], error) {
-	checks := slices.DeleteFunc(validate.Checks(c.Config), func(check farm.Check) bool { return !c.SeesCheck(c.Config, check.Name) })
+	checks := slices.DeleteFunc(check.All(c.Config), func(found farm.Check) bool { return !c.SeesCheck(c.Config, found.Name) })
 	return rest.ListOf(c.Summary(), len(checks), func(i int) CheckView { return view(c, &checks[i]) }), nil
 }
 
 func (s *Resource) get(c *rest.Call) (rest.Object[CheckView], error) {
-	check, err := named(c)
-	if err == nil && !c.SeesCheck(c.Config, check.Name) {
-		err = c.UseCheck(check.Name)
+	found, err := named(c)
+	if err == nil && !c.SeesCheck(c.Config, found.Name) {
+		err = c.UseCheck(found.Name)
 	}
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	return rest.Object[CheckView]{Description: "Get the health check " + check.Name, Params: view(c, &check)}, nil
+	return rest.Object[CheckView]{Description: "Get the health check " + found.Name, Params: view(c, &found)}, nil
 }
 
 func (s *Resource) create(c *rest.Call) (rest.Object[CheckView], error) {
-	values, err := rest.Decode(c, &validate.CheckCreate)
+	values, err := rest.Decode(c, &check.Create)
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
@@ -113,45 +113,45 @@ func (s *Resource) create(c *rest.Call) (rest.Object[CheckView], error) {
 
 // answer builds the response after a change.
 func (s *Resource) answer(c *rest.Call, name, description, message string) (rest.Object[CheckView], error) {
-	check, err := find(c.Config, name)
+	found, err := find(c.Config, name)
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	return rest.Object[CheckView]{Description: description, Params: view(c, &check), Message: message, Warning: c.Warning(validate.CheckPath(name))}, nil
+	return rest.Object[CheckView]{Description: description, Params: view(c, &found), Message: message, Warning: c.Warning(check.Path(name))}, nil
 }
 
 func (s *Resource) modify(c *rest.Call) (rest.Object[CheckView], error) {
-	check, err := named(c)
+	found, err := named(c)
 	if err == nil {
-		err = mayChange(c, check.Name)
+		err = mayChange(c, found.Name)
 	}
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	values, err := rest.Decode(c, &validate.CheckUpdate)
+	values, err := rest.Decode(c, &check.Update)
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	_, err = c.Change("modify health check "+check.Name, func(cfg *farm.Config) error {
-		before, err := find(cfg, check.Name)
+	_, err = c.Change("modify health check "+found.Name, func(cfg *farm.Config) error {
+		before, err := find(cfg, found.Name)
 		if err != nil {
 			return err
 		}
-		to := kept(cfg, check.Name)
+		to := kept(cfg, found.Name)
 		if err := values.Apply(to); err != nil {
 			return err
 		}
-		after, _ := validate.CheckNamed(cfg, check.Name)
+		after, _ := check.Named(cfg, found.Name)
 		asksAnew := !s.deps.SameCommand(after.Command, before.Command) || after.BackendAlias != before.BackendAlias
-		if asksAnew && !values.Get("force").Bool() && len(cfg.CheckUsers(check.Name)) > 0 {
-			return rest.BadRequest("the health check %s is in use: command and backend_alias change with force true, and its backends are asked anew", check.Name)
+		if asksAnew && !values.Get("force").Bool() && len(cfg.CheckUsers(found.Name)) > 0 {
+			return rest.BadRequest("the health check %s is in use: command and backend_alias change with force true, and its backends are asked anew", found.Name)
 		}
 		return nil
 	})
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	return s.answer(c, check.Name, "Modify the health check "+check.Name, fmt.Sprintf("Some parameters have been changed in the health check %s.", check.Name))
+	return s.answer(c, found.Name, "Modify the health check "+found.Name, fmt.Sprintf("Some parameters have been changed in the health check %s.", found.Name))
 }
 
 // kept returns the check in cfg. If it is an unmodified template, kept first adds an empty
@@ -159,7 +159,7 @@ func (s *Resource) modify(c *rest.Call) (rest.Object[CheckView], error) {
 func kept(cfg *farm.Config, name string) *farm.Check {
 	at := farm.CheckAt(cfg.Checks, name)
 	if at < 0 {
-		t, _ := validate.CheckTemplate(name)
+		t, _ := check.Template(name)
 		t.Command, t.Description = "", ""
 		at, cfg.Checks = len(cfg.Checks), append(cfg.Checks, t)
 	}
@@ -177,29 +177,29 @@ func mayChange(c *rest.Call, name string) error {
 }
 
 func (s *Resource) remove(c *rest.Call) (rest.Done, error) {
-	check, err := named(c)
+	found, err := named(c)
 	if err == nil {
-		err = mayChange(c, check.Name)
+		err = mayChange(c, found.Name)
 	}
 	if err != nil {
 		return rest.Done{}, err
 	}
-	_, template := validate.CheckTemplate(check.Name)
-	if template && farm.CheckAt(c.Config.Checks, check.Name) < 0 {
-		return rest.Done{}, rest.BadRequest("the health check %s is a template, which every appliance has", check.Name)
+	_, template := check.Template(found.Name)
+	if template && farm.CheckAt(c.Config.Checks, found.Name) < 0 {
+		return rest.Done{}, rest.BadRequest("the health check %s is a template, which every appliance has", found.Name)
 	}
-	_, err = c.Change("delete health check "+check.Name, func(cfg *farm.Config) error {
-		if users := usedBy(c, check.Name); len(cfg.CheckUsers(check.Name)) > 0 && !template {
-			return rest.BadRequest("the health check %s is in use: unlink it first from %s", check.Name, strings.Join(users, ", "))
+	_, err = c.Change("delete health check "+found.Name, func(cfg *farm.Config) error {
+		if users := usedBy(c, found.Name); len(cfg.CheckUsers(found.Name)) > 0 && !template {
+			return rest.BadRequest("the health check %s is in use: unlink it first from %s", found.Name, strings.Join(users, ", "))
 		}
-		cfg.Checks = slices.DeleteFunc(cfg.Checks, func(of farm.Check) bool { return of.Name == check.Name })
+		cfg.Checks = slices.DeleteFunc(cfg.Checks, func(of farm.Check) bool { return of.Name == found.Name })
 		return nil
 	})
 	if err != nil {
 		return rest.Done{}, err
 	}
 	if template {
-		return rest.NewDone("Delete the health check "+check.Name, fmt.Sprintf("The template %s is as it came.", check.Name)), nil
+		return rest.NewDone("Delete the health check "+found.Name, fmt.Sprintf("The template %s is as it came.", found.Name)), nil
 	}
-	return rest.NewDone("Delete the health check "+check.Name, fmt.Sprintf("The health check %s has been deleted.", check.Name)), nil
+	return rest.NewDone("Delete the health check "+found.Name, fmt.Sprintf("The health check %s has been deleted.", found.Name)), nil
 }

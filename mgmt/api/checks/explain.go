@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/probe"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // HealthExplanation explains the state of a backend.
@@ -170,12 +170,12 @@ func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *Health
 // unasked explains why no check probes a backend.
 func (s *Resource) unasked(c *rest.Call, g farm.Group, e *HealthExplanation) string {
 	why := "no health check is linked with " + g.String()
-	if check, is := validate.CheckNamed(c.Config, g.CheckedBy()); is {
-		why = "check " + check.Name + " cannot ask it"
+	if found, is := check.Named(c.Config, g.CheckedBy()); is {
+		why = "check " + found.Name + " cannot ask it"
 		switch {
-		case check.Command == "":
+		case found.Command == "":
 			why += ": it has no command"
-		case guardian.NeedsPort(check.Command):
+		case guardian.NeedsPort(found.Command):
 			why += ": the farm has every port, so write one in the command instead of PORT"
 		}
 	}
@@ -196,36 +196,36 @@ type CheckTry struct {
 }
 
 func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
-	check, err := named(c)
+	found, err := named(c)
 	if err == nil {
-		err = c.UseCheck(check.Name)
+		err = c.UseCheck(found.Name)
 	}
 	if err != nil {
 		return rest.Object[CheckTry]{}, err
 	}
-	values, err := rest.Decode(c, &validate.CheckTry)
+	values, err := rest.Decode(c, &check.Try)
 	if err != nil {
 		return rest.Object[CheckTry]{}, err
 	}
-	var at validate.CheckTarget
+	var at check.Target
 	if err := values.Apply(&at); err != nil {
 		return rest.Object[CheckTry]{}, err
 	}
-	limit := time.Duration(validate.TryTime(&check, at)) * time.Second
+	limit := time.Duration(check.TryTime(&found, at)) * time.Second
 	c.MayTake(limit + 10*time.Second)
 	ctx, cancel := context.WithTimeout(c.Context, limit+5*time.Second)
 	defer cancel()
 	switch {
-	case check.Command == "":
-		return rest.Object[CheckTry]{}, rest.BadRequest("the health check %s has no command", check.Name)
-	case at.Port == 0 && guardian.NeedsPort(check.Command):
+	case found.Command == "":
+		return rest.Object[CheckTry]{}, rest.BadRequest("the health check %s has no command", found.Name)
+	case at.Port == 0 && guardian.NeedsPort(found.Command):
 		return rest.Object[CheckTry]{}, rest.BadRequest("port is required: the command asks PORT")
 	}
 	to, err := s.target(ctx, at)
 	if err != nil {
 		return rest.Object[CheckTry]{}, err
 	}
-	result, said, err := s.deps.Guardian.Try(ctx, check.Command, to, limit)
+	result, said, err := s.deps.Guardian.Try(ctx, found.Command, to, limit)
 	switch {
 	case errors.Is(err, guardian.ErrBusy):
 		return rest.Object[CheckTry]{}, rest.Refuse(http.StatusServiceUnavailable, "%s", err)
@@ -234,12 +234,12 @@ func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {
 	case said == nil:
 		said = []string{}
 	}
-	return rest.Object[CheckTry]{Description: "Try the health check " + check.Name, Params: CheckTry{
-		Command: probe.Masked(check.Command), Host: at.Host, Address: to.Addr.String(), Port: at.Port, ProbeOutcome: outcome(result), Said: said}}, nil
+	return rest.Object[CheckTry]{Description: "Try the health check " + found.Name, Params: CheckTry{
+		Command: probe.Masked(found.Command), Host: at.Host, Address: to.Addr.String(), Port: at.Port, ProbeOutcome: outcome(result), Said: said}}, nil
 }
 
 // target resolves the host to probe.
-func (s *Resource) target(ctx context.Context, at validate.CheckTarget) (probe.Target, error) {
+func (s *Resource) target(ctx context.Context, at check.Target) (probe.Target, error) {
 	if addr, err := netip.ParseAddr(at.Host); err == nil {
 		return probe.Target{Addr: addr, Port: at.Port}, nil
 	}

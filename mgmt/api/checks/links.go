@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
@@ -15,7 +16,7 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.CheckLink)
+	values, err := rest.Decode(c, &check.Link)
 	if err != nil {
 		return rest.Changed{}, err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // Guardian probes backends; *guardian.Guardian implements it.
@@ -55,17 +55,17 @@ const (
 func (s *Resource) Operations() []*rest.Operation {
 	out := []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.FarmguardianMenu, "List the health checks", s.list),
-		rest.Op(rest.Post, all, rbac.FarmguardianModify, "Create a health check", s.create).Body(&validate.CheckCreate).Refers().Edits(),
+		rest.Op(rest.Post, all, rbac.FarmguardianModify, "Create a health check", s.create).Body(&check.Create).Refers().Edits(),
 		rest.Op(rest.Get, one, rbac.FarmguardianMenu, "Get a health check", s.get),
-		rest.Op(rest.Put, one, rbac.FarmguardianModify, "Modify a health check", s.modify).Body(&validate.CheckUpdate).Edits(),
+		rest.Op(rest.Put, one, rbac.FarmguardianModify, "Modify a health check", s.modify).Body(&check.Update).Edits(),
 		rest.Op(rest.Delete, one, rbac.FarmguardianModify, "Delete a health check", s.remove).Edits(),
 	}
 	if s.deps.Guardian != nil {
-		out = append(out, rest.Op(rest.Post, one+"/run", rbac.FarmguardianModify, "Test a health check against a server", s.try).Body(&validate.CheckTry).Asks().Audited())
+		out = append(out, rest.Op(rest.Post, one+"/run", rbac.FarmguardianModify, "Test a health check against a server", s.try).Body(&check.Try).Asks().Audited())
 	}
 	for _, of := range []struct{ path, whose string }{{rest.FarmPath, "a farm without services"}, {rest.ServicePath, "a service"}} {
 		out = append(out,
-			rest.Op(rest.Post, of.path+"/fg", rbac.FarmModify, "Link a health check with "+of.whose, s.link).Body(&validate.CheckLink).Refers().Edits(),
+			rest.Op(rest.Post, of.path+"/fg", rbac.FarmModify, "Link a health check with "+of.whose, s.link).Body(&check.Link).Refers().Edits(),
 			rest.Op(rest.Delete, of.path+"/fg/{check}", rbac.FarmModify, "Unlink a health check from "+of.whose, s.unlink).Edits(),
 			rest.Op(rest.Get, of.path+"/backends/{backend}/check", rbac.Open, "Explain the health of a backend of "+of.whose, s.explain))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // mostTries is the number of attempts to make a change when others change the configuration
@@ -103,7 +104,7 @@ func runnable(cfg *farm.Config, source string, sent any) *rest.Rejection {
 	if sent != nil {
 		return nil
 	}
-	kept, _ := validate.CheckNamed(cfg, source)
+	kept, _ := check.Named(cfg, source)
 	if kept.Command == "" {
 		return rest.BadRequest("fgenabled: \"true\" needs fgscript, and none is kept: send the command, as check_tcp -H HOST -p PORT")
 	}
@@ -172,13 +173,13 @@ func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
 
 // warning returns those warnings of a transaction that concern a farm or a check, e.g. that
 // the check cannot run here.
-func warning(farmName, check string, of any) string {
+func warning(farmName, found string, of any) string {
 	var out []string
 	texts, _ := of.([]any)
 	for _, text := range texts {
 		text, _ := text.(string)
 		path, message, _ := strings.Cut(text, ": ")
-		if strings.HasPrefix(path+" ", validate.FarmPath(farmName)+" ") || path == validate.CheckPath(check) {
+		if strings.HasPrefix(path+" ", validate.FarmPath(farmName)+" ") || path == check.Path(found) {
 			out = append(out, message)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // ConfirmPath is the path for proving password and second factor again.
@@ -15,7 +15,7 @@ const ConfirmPath = SessionPath + "/confirm"
 // confirmSession raises the session: for some minutes it may create objects that outlive
 // it.
 func (s *Resource) confirmSession(c *rest.Call) (rest.Done, error) {
-	values, err := rest.Decode(c, &validate.SessionConfirm)
+	values, err := rest.Decode(c, &people.SessionConfirm)
 	if err != nil {
 		return rest.Done{}, err
 	}

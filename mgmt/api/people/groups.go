@@ -7,20 +7,20 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (s *Resource) groupOperations() []*rest.Operation {
 	const all, one = "/rbac/groups", "/rbac/groups/{group}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.GroupList, "List groups", s.listGroups),
-		rest.Op(rest.Post, all, rbac.GroupCreate, "Create a group", s.createGroup).Body(&validate.RBACName).Created().Outlives(),
+		rest.Op(rest.Post, all, rbac.GroupCreate, "Create a group", s.createGroup).Body(&people.Name).Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.GroupShow, "Get a group", s.getGroup),
-		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&validate.GroupUpdate).Refers().Outlives(),
+		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&people.GroupUpdate).Refers().Outlives(),
 		rest.Op(rest.Delete, one, rbac.GroupDelete, "Delete a group", s.deleteGroup),
-		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&validate.RBACName).Refers().Created().Outlives(),
+		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&people.Name).Refers().Created().Outlives(),
 		rest.Op(rest.Delete, one+"/users/{user}", rbac.GroupModify, "Remove a user from a group", s.leaveGroup),
-		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&validate.RBACName).Refers().Created().Outlives(),
+		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&people.Name).Refers().Created().Outlives(),
 		rest.Op(rest.Delete, one+"/farms/{farm}", rbac.GroupModify, "Remove a farm from a group", s.removeGroupFarm),
 	}
 }
@@ -85,7 +85,7 @@ func (s *Resource) changedGroup(c *rest.Call, name string, err error, format str
 
 // sentName reads a body that consists of a name.
 func sentName(c *rest.Call) (string, error) {
-	values, err := rest.Decode(c, &validate.RBACName)
+	values, err := rest.Decode(c, &people.Name)
 	return values.Get("name").Text(), err
 }
 
@@ -102,7 +102,7 @@ func (s *Resource) updateGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	if _, err := s.deps.Users.Group(name); err != nil {
 		return rest.Object[GroupItem]{}, rbacRejection(err)
 	}
-	values, err := rest.Decode(c, &validate.GroupUpdate)
+	values, err := rest.Decode(c, &people.GroupUpdate)
 	if err != nil {
 		return rest.Object[GroupItem]{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // SessionPath is the path of login and logout.
@@ -21,7 +21,7 @@ func (s *Resource) loginOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Post, SessionPath, rbac.Open, "Log in", s.logIn).Asks().Audited(),
 		rest.Op(rest.Delete, SessionPath, rbac.Open, "Log out", s.logOut).Asks().Audited(),
-		rest.Op(rest.Post, ConfirmPath, rbac.Open, "Confirm your password and second factor", s.confirmSession).Asks().Audited().Body(&validate.SessionConfirm),
+		rest.Op(rest.Post, ConfirmPath, rbac.Open, "Confirm your password and second factor", s.confirmSession).Asks().Audited().Body(&people.SessionConfirm),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // Provider authenticates users; *oidc.Client implements it.
@@ -43,8 +43,8 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 	})
 	return append(rest.About(about,
 		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of OpenID Connect", s.getOIDC),
-		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate).Outlives(),
-		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate).Outlives(),
+		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&people.OIDCUpdate).Outlives(),
+		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&people.OIDCUpdate).Outlives(),
 	),
 		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC).
 			With("to", "Path of this appliance to open after login").
@@ -79,7 +79,7 @@ func (s *Resource) getOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
 }
 
 func (s *Resource) setOIDC(c *rest.Call) (rest.Object[OIDCItem], error) {
-	values, err := rest.Decode(c, &validate.OIDCUpdate)
+	values, err := rest.Decode(c, &people.OIDCUpdate)
 	if err != nil {
 		return rest.Object[OIDCItem]{}, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // OwnUser describes the caller.
@@ -27,7 +27,7 @@ func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {
 // updateOwnUser changes the caller. A new password requires the current one, so an
 // unattended session is not enough.
 func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
-	values, err := rest.Decode(c, &validate.OwnUserUpdate)
+	values, err := rest.Decode(c, &people.OwnUserUpdate)
 	if err != nil {
 		return rest.Changed{}, err
 	}

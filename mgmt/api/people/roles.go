@@ -6,15 +6,15 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (s *Resource) roleOperations() []*rest.Operation {
 	const all, one = "/rbac/roles", "/rbac/roles/{role}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.RoleMenu, "List roles", s.listRoles),
-		rest.Op(rest.Post, all, rbac.RoleCreate, "Create a role", s.createRole).Body(&validate.RoleCreate).Refers().Created().Outlives(),
+		rest.Op(rest.Post, all, rbac.RoleCreate, "Create a role", s.createRole).Body(&people.RoleCreate).Refers().Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.RoleShow, "Get a role", s.getRole),
 		rest.Op(rest.Put, one, rbac.RoleModify, "Modify a role", s.updateRole).Body(roleFields{}).Outlives(),
 		rest.Op(rest.Delete, one, rbac.RoleDelete, "Delete a role", s.deleteRole),
@@ -61,7 +61,7 @@ func (s *Resource) getRole(c *rest.Call) (rest.Object[Switches], error) {
 }
 
 func (s *Resource) createRole(c *rest.Call) (rest.Object[Switches], error) {
-	values, err := rest.Decode(c, &validate.RoleCreate)
+	values, err := rest.Decode(c, &people.RoleCreate)
 	if err != nil {
 		return rest.Object[Switches]{}, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // SecondPath is the path for setting up a second factor. Its responses contain secrets and
@@ -18,9 +18,9 @@ func (s *Resource) secondOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, SecondPath, rbac.Open, "Get your second factor", s.getSecond),
 		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).
-			Body(&validate.SecondEnrol).Created().Outlives().Verifies(),
+			Body(&people.SecondEnrol).Created().Outlives().Verifies(),
 		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).
-			Body(&validate.SecondAction).Outlives().Verifies(),
+			Body(&people.SecondAction).Outlives().Verifies(),
 		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Remove the second factor of a user", s.removeSecond).Outlives(),
 	}
 }
@@ -57,7 +57,7 @@ func (s *Resource) getSecond(c *rest.Call) (rest.Object[SecondItem], error) {
 // enrol requires the password, so an unattended session is not enough. Root on the local
 // socket is exempt, as it has full access anyway.
 func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
-	values, err := rest.Decode(c, &validate.SecondEnrol)
+	values, err := rest.Decode(c, &people.SecondEnrol)
 	if err != nil {
 		return rest.Object[NewSecond]{}, err
 	}
@@ -108,7 +108,7 @@ func wrongCode() error {
 }
 
 func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
-	values, err := rest.Decode(c, &validate.SecondAction)
+	values, err := rest.Decode(c, &people.SecondAction)
 	if err != nil {
 		return rest.Object[SecondDone]{}, err
 	}

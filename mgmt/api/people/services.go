@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 // Directory is the directory of users of the service ldap; *directory.Directory implements
@@ -24,8 +24,8 @@ func (s *Resource) serviceOperations() []*rest.Operation {
 	const services = "/rbac/services"
 	return []*rest.Operation{
 		rest.Op(rest.Get, services, rbac.RootOnly, "Get whose users may log in", s.getServices),
-		rest.Op(rest.Post, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
-		rest.Op(rest.Put, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
+		rest.Op(rest.Post, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&people.ServicesUpdate).Outlives(),
+		rest.Op(rest.Put, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&people.ServicesUpdate).Outlives(),
 	}
 }
 
@@ -40,9 +40,9 @@ func (s *Resource) ldapOperations() []*rest.Operation {
 	})
 	return append(rest.About(about,
 		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of the directory", s.getLDAP),
-		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
-		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
-	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory settings", s.testLDAP).Body(&validate.LDAPAction).Asks())
+		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&people.LDAPUpdate).Outlives(),
+		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&people.LDAPUpdate).Outlives(),
+	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory settings", s.testLDAP).Body(&people.LDAPAction).Asks())
 }
 
 // ServicesItem states which kinds of users may log in.
@@ -57,7 +57,7 @@ func (s *Resource) getServices(c *rest.Call) (rest.Object[ServicesItem], error) 
 }
 
 func (s *Resource) setServices(c *rest.Call) (rest.Object[ServicesItem], error) {
-	values, err := rest.Decode(c, &validate.ServicesUpdate)
+	values, err := rest.Decode(c, &people.ServicesUpdate)
 	if err != nil {
 		return rest.Object[ServicesItem]{}, err
 	}
@@ -120,7 +120,7 @@ func (s *Resource) getLDAP(c *rest.Call) (rest.Object[LDAPItem], error) {
 }
 
 func (s *Resource) setLDAP(c *rest.Call) (rest.Object[LDAPItem], error) {
-	values, err := rest.Decode(c, &validate.LDAPUpdate)
+	values, err := rest.Decode(c, &people.LDAPUpdate)
 	if err != nil {
 		return rest.Object[LDAPItem]{}, err
 	}
@@ -184,7 +184,7 @@ func sentSecret(values sentValues, name string) *string {
 }
 
 func (s *Resource) testLDAP(c *rest.Call) (rest.Done, error) {
-	if _, err := rest.Decode(c, &validate.LDAPAction); err != nil {
+	if _, err := rest.Decode(c, &people.LDAPAction); err != nil {
 		return rest.Done{}, err
 	}
 	found, err := s.deps.Directory.Test(c.Context)

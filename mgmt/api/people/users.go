@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/people"
 )
 
 func (s *Resource) userOperations() []*rest.Operation {
@@ -17,14 +17,14 @@ func (s *Resource) userOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.UserList, "List users", s.listUsers),
 		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).
-			Body(&validate.UserCreate).Refers().Created().Outlives().Verifies(),
+			Body(&people.UserCreate).Refers().Created().Outlives().Verifies(),
 		rest.Op(rest.Get, one, rbac.UserShow, "Get a user", s.getUser),
 		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).
-			Body(&validate.UserUpdate).Outlives().Verifies(),
+			Body(&people.UserUpdate).Outlives().Verifies(),
 		rest.Op(rest.Delete, one, rbac.UserDelete, "Delete a user", s.deleteUser),
 		rest.Op(rest.Get, "/system/users", rbac.Open, "Get your own user", s.getOwnUser),
 		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).
-			Body(&validate.OwnUserUpdate).Outlives().Verifies(),
+			Body(&people.OwnUserUpdate).Outlives().Verifies(),
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Resource) getUser(c *rest.Call) (rest.Object[UserItem], error) {
 }
 
 func (s *Resource) createUser(c *rest.Call) (rest.Object[UserItem], error) {
-	values, err := rest.Decode(c, &validate.UserCreate)
+	values, err := rest.Decode(c, &people.UserCreate)
 	if err != nil {
 		return rest.Object[UserItem]{}, err
 	}
@@ -162,7 +162,7 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.UserUpdate)
+	values, err := rest.Decode(c, &people.UserUpdate)
 	if err != nil {
 		return rest.Changed{}, err
 	}

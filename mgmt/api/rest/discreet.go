@@ -12,6 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // namedFarm matches the names of farms in messages, with the parts of the farm that are
@@ -107,11 +109,11 @@ func (c *Call) concerns(path string) bool {
 	switch {
 	case c.Discreet(path) != path:
 		return false
-	case strings.HasPrefix(path, validate.SectionPath("")):
+	case strings.HasPrefix(path, system.Path("")):
 		return c.By.Who.May(rbac.SystemMenu)
 	}
 	for i := range c.Config.Checks {
-		if name := c.Config.Checks[i].Name; path == validate.CheckPath(name) {
+		if name := c.Config.Checks[i].Name; path == check.Path(name) {
 			return c.ListsCheck(c.Config, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -120,7 +121,7 @@ func checksOf(f *farm.Farm) (out []string) {
 // MayUseCheck reports whether the caller may use a health check and see all of it, i.e.
 // sees all farms that use it. Templates hold no secrets.
 func (c *Call) MayUseCheck(cfg *farm.Config, name string) bool {
-	if _, template := validate.CheckTemplate(name); template || name == "" {
+	if _, template := check.Template(name); template || name == "" {
 		return true
 	}
 	return !slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return !c.mayFarm(g.Farm.ID) })
@@ -139,7 +140,7 @@ func (c *Call) SeesCheck(cfg *farm.Config, name string) bool {
 // template or used by a farm that the caller sees, or the caller may list checks and use
 // this one.
 func (c *Call) ListsCheck(cfg *farm.Config, name string) bool {
-	if _, template := validate.CheckTemplate(name); template || c.By.Who.May(rbac.FarmguardianMenu) && c.MayUseCheck(cfg, name) {
+	if _, template := check.Template(name); template || c.By.Who.May(rbac.FarmguardianMenu) && c.MayUseCheck(cfg, name) {
 		return true
 	}
 	return slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return c.mayFarm(g.Farm.ID) })

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -19,16 +19,16 @@ import (
 // permitPrograms checks the commands that no check had before the change.
 func (c *Call) permitPrograms(before, after *farm.Config) error {
 	for i := range after.Checks {
-		check := &after.Checks[i]
-		program := c.startsAnew(before, check)
+		now := &after.Checks[i]
+		program := c.startsAnew(before, now)
 		if program == "" {
 			continue
 		}
-		if err := c.mayStart("the health check " + Quote(check.Name) + " starts the program " + Quote(path.Base(program))); err != nil {
+		if err := c.mayStart("the health now " + Quote(now.Name) + " starts the program " + Quote(path.Base(program))); err != nil {
 			return err
 		}
-		if err := probe.Unfit(check.Command); err != nil && !c.restoresAsRoot() {
-			return &field.Error{Path: validate.CheckPath(check.Name), Field: "command",
+		if err := probe.Unfit(now.Command); err != nil && !c.restoresAsRoot() {
+			return &field.Error{Path: check.Path(now.Name), Field: "command",
 				Message: "command must not start " + Quote(path.Base(program)) + ": " + err.Error()}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
@@ -59,15 +60,15 @@ func linkedIn(before, after *farm.Config, was, is []farm.Farm) (out []linked) {
 				continue
 			}
 			was, there := checks[key{f.ID, g.Name()}]
-			check, _ := validate.CheckNamed(after, name)
+			now, _ := check.Named(after, name)
 			command, known := commands[name]
 			switch {
 			case before.Farm(f.Name) == nil || stopped[f.ID]:
 				out = append(out, linked{g, validate.FarmPath(f.Name)})
 			case !there || was != name:
 				out = append(out, linked{g, validate.LinkPath(g)})
-			case known && command != check.Command:
-				out = append(out, linked{g, validate.CheckPath(name)})
+			case known && command != now.Command:
+				out = append(out, linked{g, check.Path(name)})
 			}
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // aliases is the resource of one list of aliases.
-type aliases struct{ *validate.AliasKind }
+type aliases struct{ *system.AliasKind }
 
 func aliasOperations() (out []*rest.Operation) {
-	for _, kind := range validate.AliasKinds() {
+	for _, kind := range system.AliasKinds() {
 		a, all := aliases{kind}, "/aliases/"+kind.Name+"s"
 		one := all + "/{" + kind.Form + "}"
 		out = append(out,
@@ -34,7 +34,7 @@ type AliasView struct {
 
 func (a aliases) all(c *rest.Call) (rest.List[AliasView], error) {
 	list := *a.List(&c.Config.System.Aliases)
-	if a.AliasKind == validate.BackendAliases && !c.SeesAll() {
+	if a.AliasKind == system.BackendAliases && !c.SeesAll() {
 		list = ofFarms(list, c.Farms())
 	}
 	return rest.ListOf(c.Summary(), len(list), func(i int) AliasView { return AliasView(list[i]) }), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/resolve"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Settings stores settings of this node; *store.Store implements it.
@@ -78,7 +78,7 @@ func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 }
 
 func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
-	body, err := c.Object(&validate.GlobalSettings)
+	body, err := c.Object(&system.Global)
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 func (s *Resource) idsOperations() []*rest.Operation {
@@ -32,7 +32,7 @@ const ownService = "default_service"
 
 func (s *Resource) listIDs(c *rest.Call) (rest.Object[IDs], error) {
 	guardians := IDs{}
-	for _, check := range validate.Checks(c.Config) {
+	for _, check := range check.All(c.Config) {
 		if c.ListsCheck(c.Config, check.Name) {
 			guardians[check.Name] = nil
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Machine reports the actual state of the machine. Each field may be nil: unknown.
@@ -61,7 +61,7 @@ type Unsettled struct {
 func (u *Unsettled) tell(of Unsettled) { *u = of }
 
 // settled compares the configured and the actual state of a section.
-func (s *Resource) settled(of *validate.Section, ordered *farm.System) Unsettled {
+func (s *Resource) settled(of *system.Section, ordered *farm.System) Unsettled {
 	out := Unsettled{Configured: order(of.Name, ordered), Actual: "unknown", Problem: s.problem(of)}
 	switch {
 	case out.Configured == "unset":
@@ -155,7 +155,7 @@ func (proxyView) Table() (string, []field.Answered)  { return shown("proxy") }
 func (syslogView) Table() (string, []field.Answered) { return shown("syslog") }
 
 func shown(name string) (string, []field.Answered) {
-	return "System_" + name, validate.SectionNamed(name).Table.Answers()
+	return "System_" + name, system.Named(name).Table.Answers()
 }
 
 // view is a pointer to the additional fields of a section.
@@ -172,13 +172,13 @@ type viewed interface {
 // section is the resource of one section.
 type section[V viewed, P view[V]] struct {
 	*Resource
-	of *validate.Section
+	of *system.Section
 	// look adds the actual state of the machine.
 	look func(*rest.Call, P)
 }
 
 func sectionOf[V viewed, P view[V]](s *Resource, name string, look func(*rest.Call, P)) section[V, P] {
-	return section[V, P]{s, validate.SectionNamed(name), look}
+	return section[V, P]{s, system.Named(name), look}
 }
 
 // operations returns the read and change operations; body is the table of a change.
@@ -215,7 +215,7 @@ func (r section[V, P]) set(c *rest.Call, body *field.Table[farm.System]) (out re
 }
 
 // problem returns what is not in force in a section.
-func (s *Resource) problem(of *validate.Section) string {
+func (s *Resource) problem(of *system.Section) string {
 	for _, e := range s.deps.Applier.Unsettled() {
 		if e.Path == of.Path() {
 			return e.Message
@@ -250,7 +250,7 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 			v.Listens = m.Listener()
 		}
 	})
-	add(http.operations(&validate.ListenerChange))
+	add(http.operations(&system.ListenerChange))
 	add(sectionOf[proxyView](s, "proxy", nil).operations(table("proxy")))
 	syslog := sectionOf(s, "syslog", func(_ *rest.Call, v *syslogView) {
 		if v.Delivery = []SyslogServer{}; m.Syslog != nil {
@@ -260,29 +260,29 @@ func (s *Resource) machineOperations() (out []*rest.Operation) {
 	add(syslog.operations(table("syslog")))
 	return append(out,
 		rest.Op(rest.Post, "/system/https/certificate", rbac.SystemModify, "Choose the certificate of API and web interface", func(c *rest.Call) (rest.Object[rest.View[httpView]], error) {
-			return http.set(c, &validate.APICertificate)
-		}).Body(&validate.APICertificate).Edits(),
+			return http.set(c, &system.APICertificate)
+		}).Body(&system.APICertificate).Edits(),
 		rest.Op(rest.Get, "/system/rsyslog", rbac.SystemMenu, "Get the first server of remote syslog", s.getRsyslog),
 		rest.Op(rest.Post, "/system/rsyslog", rbac.SystemModify, "Change the server of remote syslog", func(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
-			if _, err := syslog.set(c, &validate.RemoteSyslog); err != nil {
+			if _, err := syslog.set(c, &system.RemoteSyslog); err != nil {
 				return rest.Object[rest.View[rsyslogView]]{}, err
 			}
 			out, err := s.getRsyslog(c)
 			out.Message, out.Warning = "The settings of rsyslog have been changed.", c.Warning(syslog.of.Path())
 			return out, err
-		}).Body(&validate.RemoteSyslog).Edits())
+		}).Body(&system.RemoteSyslog).Edits())
 }
 
-func table(name string) *field.Table[farm.System] { return &validate.SectionNamed(name).Table }
+func table(name string) *field.Table[farm.System] { return &system.Named(name).Table }
 
 // rsyslogView is the family's view of remote syslog.
 type rsyslogView struct{ Unsettled }
 
 func (rsyslogView) Table() (string, []field.Answered) {
-	return "System_rsyslog", validate.RemoteSyslog.Answers()
+	return "System_rsyslog", system.RemoteSyslog.Answers()
 }
 
 func (s *Resource) getRsyslog(c *rest.Call) (rest.Object[rest.View[rsyslogView]], error) {
 	return rest.Object[rest.View[rsyslogView]]{Description: c.Summary(), Params: rest.View[rsyslogView]{
-		About: rsyslogView{s.settled(validate.SectionNamed("syslog"), &c.Config.System)}, Fields: validate.RemoteSyslog.Answer(&c.Config.System)}}, nil
+		About: rsyslogView{s.settled(system.Named("syslog"), &c.Config.System)}, Fields: system.RemoteSyslog.Answer(&c.Config.System)}}, nil
 }

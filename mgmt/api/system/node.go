@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/acme"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // Names of settings, also used as storage keys.
@@ -52,7 +52,7 @@ func (s *Resource) readNode(body map[string]any) (node, error) {
 	maps.DeleteFunc(own, func(name string, _ any) bool {
 		return name == settingNames || name == minTTL || name == maxTTL || name == sessionTime
 	})
-	values, err := validate.GlobalSettings.Decode("", own)
+	values, err := system.Global.Decode("", own)
 	if err != nil {
 		return n, err
 	}

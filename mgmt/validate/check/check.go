@@ -1,7 +1,6 @@
-package validate
+package check
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,30 +9,29 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
-	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // Bodies about a health check.
 var (
-	// CheckCreate is the body of POST /monitoring/fg: the name, the check to copy, and all
+	// Create is the body of POST /monitoring/fg: the name, the check to copy, and all
 	// changeable fields.
-	CheckCreate = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName),
-		checkCopy}, checkFields)}
-	// CheckUpdate is the body of PUT /monitoring/fg/CHECK.
-	CheckUpdate = field.Table[farm.Check]{Fields: slices.Concat(checkFields, []field.Field[farm.Check]{checkForce})}
-	// CheckDocument is a check in a document.
-	CheckDocument = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName)},
-		checkFields)}
-	// CheckAnswer holds the fields of a check in responses, except its name.
-	CheckAnswer = field.Table[farm.Check]{Fields: checkFields}
-	// CheckLink is the body that links a check to a farm or service.
-	CheckLink = field.Table[farm.Check]{Fields: []field.Field[farm.Check]{linkedCheck}}
-	// CheckTry is the body of a trial run: the target, and an optional other command.
-	CheckTry = field.Table[CheckTarget]{Fields: checkTargetFields}
+	Create = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName),
+		copyFrom}, fields)}
+	// Update is the body of PUT /monitoring/fg/CHECK.
+	Update = field.Table[farm.Check]{Fields: slices.Concat(fields, []field.Field[farm.Check]{force})}
+	// Document is a check in a document.
+	Document = field.Table[farm.Check]{Fields: slices.Concat([]field.Field[farm.Check]{field.Require(checkName)},
+		fields)}
+	// Answer holds the fields of a check in responses, except its name.
+	Answer = field.Table[farm.Check]{Fields: fields}
+	// Link is the body that links a check to a farm or service.
+	Link = field.Table[farm.Check]{Fields: []field.Field[farm.Check]{linkedCheck}}
+	// Try is the body of a trial run: the target, and an optional other command.
+	Try = field.Table[Target]{Fields: targetFields}
 )
 
-// CheckTarget is the target of a trial run.
-type CheckTarget struct {
+// Target is the target of a trial run.
+type Target struct {
 	Host    string
 	Port    uint16
 	Timeout farm.Seconds
@@ -67,13 +65,13 @@ var linkedCheck = func() field.Field[farm.Check] {
 
 const mustCheckName = "a name of letters, digits, underscores and hyphens (not the first), at most 64"
 
-var checkCopy = field.Field[farm.Check]{Rule: field.Rule{Name: "copy_from", Hints: field.Advanced(field.AtChecks, "Copy from"), Kind: field.Text, Format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", MaxLen: format.MaxName, Pattern: checkWord, Must: "the name of a check",
+var copyFrom = field.Field[farm.Check]{Rule: field.Rule{Name: "copy_from", Hints: field.Advanced(field.AtChecks, "Copy from"), Kind: field.Text, Format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", MaxLen: format.MaxName, Pattern: checkWord, Must: "the name of a check",
 	Sample: "check_http", About: "Check or template to copy all other settings from."}}
 
-var checkForce = field.Field[farm.Check]{Rule: field.Rule{Name: "force", Hints: field.Advanced(field.AtChecks, "Force"), Kind: field.Bool,
+var force = field.Field[farm.Check]{Rule: field.Rule{Name: "force", Hints: field.Advanced(field.AtChecks, "Force"), Kind: field.Bool,
 	About: "Allow changes of command and backend_alias while the check is in use; its backends are then checked again."}}
 
-var checkFields = []field.Field[farm.Check]{
+var fields = []field.Field[farm.Check]{
 	{
 		Rule: field.Rule{Name: "description", Hints: field.Basic(field.AtChecks, "Description"), Kind: field.Text, Blank: true, Null: true, MaxLen: field.MaxText, Check: format.Printable, Must: "a text without control characters",
 			Sample: "Is the shop alive?", About: "Purpose of the check."},
@@ -108,9 +106,9 @@ var checkFields = []field.Field[farm.Check]{
 		Get: func(c *farm.Check) field.Value { return field.NumberValue(int64(c.Priority)) },
 		Set: func(c *farm.Check, v field.Value) { c.Priority = uint8(v.Number()) },
 	},
-	checkTruth("log", field.Basic(field.AtChecks, "Logging"), "Log every probe, not only those that change the state of a backend.", func(c *farm.Check) *bool { return &c.Logs }),
-	checkTruth("cut_conns", field.Basic(field.AtChecks, "Cut connections"), "Close the connections of a backend when it goes down.", func(c *farm.Check) *bool { return &c.CutConns }),
-	checkTruth("backend_alias", field.Advanced(field.AtChecks, "Alias as host"), "Use the backend's alias, if it has one, as HOST; the probe still connects to its address.", func(c *farm.Check) *bool { return &c.BackendAlias }),
+	truth("log", field.Basic(field.AtChecks, "Logging"), "Log every probe, not only those that change the state of a backend.", func(c *farm.Check) *bool { return &c.Logs }),
+	truth("cut_conns", field.Basic(field.AtChecks, "Cut connections"), "Close the connections of a backend when it goes down.", func(c *farm.Check) *bool { return &c.CutConns }),
+	truth("backend_alias", field.Advanced(field.AtChecks, "Alias as host"), "Use the backend's alias, if it has one, as HOST; the probe still connects to its address.", func(c *farm.Check) *bool { return &c.BackendAlias }),
 }
 
 func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field.Field[farm.Check] {
@@ -122,7 +120,7 @@ func probesInARow(name, label string, acts uint8, about string, at func(*farm.Ch
 	}
 }
 
-func checkTruth(name string, h field.Hints, about string, at func(*farm.Check) *bool) field.Field[farm.Check] {
+func truth(name string, h field.Hints, about string, at func(*farm.Check) *bool) field.Field[farm.Check] {
 	return field.Field[farm.Check]{
 		Rule: field.Rule{Name: name, Hints: h, Kind: field.Bool, About: about},
 		Get:  func(c *farm.Check) field.Value { return field.BoolValue(*at(c)) },
@@ -130,27 +128,27 @@ func checkTruth(name string, h field.Hints, about string, at func(*farm.Check) *
 	}
 }
 
-var checkTargetFields = []field.Field[CheckTarget]{
+var targetFields = []field.Field[Target]{
 	{
 		Rule: field.Rule{Name: "host", Hints: field.Basic(field.AtChecks, "Host"), Kind: field.Text, Required: true, MaxLen: 253, Check: format.Host, Format: "ip or host name", Must: "an address or a host name",
 			Sample: "10.0.0.11", About: "Address or host name to check."},
-		Get: func(t *CheckTarget) field.Value { return field.TextValue(t.Host) },
-		Set: func(t *CheckTarget, v field.Value) { t.Host = v.Text() },
+		Get: func(t *Target) field.Value { return field.TextValue(t.Host) },
+		Set: func(t *Target, v field.Value) { t.Host = v.Text() },
 	},
 	{
 		Rule: field.Rule{Name: "port", Hints: field.Basic(field.AtChecks, "Port"), Kind: field.Number, Min: 1, Max: 65535, Null: true, About: "Port to check; not needed by checks that use no port."},
-		Get:  func(t *CheckTarget) field.Value { return field.NumberValue(int64(t.Port)) },
-		Set:  func(t *CheckTarget, v field.Value) { t.Port = uint16(v.Number()) },
+		Get:  func(t *Target) field.Value { return field.NumberValue(int64(t.Port)) },
+		Set:  func(t *Target, v field.Value) { t.Port = uint16(v.Number()) },
 	},
 	{
 		Rule: field.Rule{Name: "timeout", Hints: field.Basic(field.AtChecks, "Timeout").In(field.Seconds), Kind: field.Number, Min: 1, Max: maxTry, Null: true, Sample: 5, About: "Timeout in seconds, at most 60; defaults to the timeout of the check."},
-		Get:  func(t *CheckTarget) field.Value { return field.NumberValue(int64(t.Timeout)) },
-		Set:  func(t *CheckTarget, v field.Value) { t.Timeout = farm.Seconds(v.Number()) },
+		Get:  func(t *Target) field.Value { return field.NumberValue(int64(t.Timeout)) },
+		Set:  func(t *Target, v field.Value) { t.Timeout = farm.Seconds(v.Number()) },
 	},
 }
 
 // TryTime returns the time limit of a trial run.
-func TryTime(c *farm.Check, t CheckTarget) farm.Seconds {
+func TryTime(c *farm.Check, t Target) farm.Seconds {
 	if t.Timeout != 0 {
 		return t.Timeout
 	}
@@ -180,54 +178,36 @@ func needsProbe(sent field.Values[farm.Check], _ *farm.Check) string {
 	return ""
 }
 
-// linkRule is the field of the checked object that names the check.
-var linkRule = field.Rule{Name: "farmguardian", Hints: field.Basic(field.AtBackends, "Health check"), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxName, Format: "name of a check", Pattern: checkWord, Must: mustCheckName,
+// LinkRule is the field of the checked object that names the check.
+var LinkRule = field.Rule{Name: "farmguardian", Hints: field.Basic(field.AtBackends, "Health check"), Kind: field.Text, Blank: true, Null: true, MaxLen: format.MaxName, Format: "name of a check", Pattern: checkWord, Must: mustCheckName,
 	Sample: "check_tcp", About: "Health check for the backends; empty disables health checking."}
 
-var serviceCheck = field.Field[farm.Service]{Rule: linkRule,
-	Get: func(s *farm.Service) field.Value { return field.TextValue(s.Check) },
-	Set: func(s *farm.Service, v field.Value) { s.Check = v.Text() },
-}
+// Path returns the Path of errors about a check.
+func Path(name string) string { return "check " + field.Show(name) }
 
-var l4Check = field.Field[farm.Farm]{Rule: linkRule,
-	Get: func(f *farm.Farm) field.Value { return field.TextValue(l4Seen(f).Check) },
-	Set: func(f *farm.Farm, v field.Value) { l4Of(f).Check = v.Text() },
-}
-
-// CheckPath returns the Path of errors about a check.
-func CheckPath(name string) string { return "check " + field.Show(name) }
-
-// LinkPath returns the Path of errors about the check of a group.
-func LinkPath(g farm.Group) string {
-	if g.OfService() {
-		return ServicePath(g.Farm.Name, g.Name())
-	}
-	return FarmPath(g.Farm.Name)
-}
-
-// checkChecks checks the rules of health checks.
-func checkChecks(cfg *farm.Config, yield func(field.Error) bool) bool {
+// Verify checks the rules of health checks.
+func Verify(cfg *farm.Config, yield func(field.Error) bool) bool {
 	if len(cfg.Checks) > farm.MaxChecks && !yield(field.Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
 		return false
 	}
 	known := map[string]bool{}
 	for i := range cfg.Checks {
 		c := &cfg.Checks[i]
-		path := CheckPath(c.Name)
+		path := Path(c.Name)
 		if known[c.Name] && !yield(field.Error{Path: path, Field: "name", Message: fmt.Sprintf("name must be unique, %s exists already", field.Show(c.Name))}) {
 			return false
 		}
 		known[c.Name] = true
-		if !CheckDocument.Verify(path, c, nil, yield) || !checkOfTemplate(path, c, yield) {
+		if !Document.Verify(path, c, nil, yield) || !verifyTemplate(path, c, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// checkOfTemplate checks that a check with the name of a template matches it.
-func checkOfTemplate(path string, c *farm.Check, yield func(field.Error) bool) bool {
-	t, is := CheckTemplate(c.Name)
+// verifyTemplate checks that a check with the name of a template matches it.
+func verifyTemplate(path string, c *farm.Check, yield func(field.Error) bool) bool {
+	t, is := Template(c.Name)
 	if !is {
 		return true
 	}
@@ -238,48 +218,4 @@ func checkOfTemplate(path string, c *farm.Check, yield func(field.Error) bool) b
 		}
 	}
 	return true
-}
-
-// checkLinks checks that the health checks of groups exist.
-func checkLinks(cfg *farm.Config, yield func(field.Error) bool) bool {
-	known := make(map[string]bool, len(cfg.Checks))
-	for i := range cfg.Checks {
-		known[cfg.Checks[i].Name] = true
-	}
-	for i := range cfg.Farms {
-		for _, g := range cfg.Farms[i].Groups() {
-			name := g.CheckedBy()
-			if name == "" || known[name] {
-				continue
-			}
-			if _, is := CheckTemplate(name); is {
-				continue
-			}
-			if !yield(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: fmt.Sprintf("%s: there is no check %s%s", linkRule.Name, field.Show(name), cmp.Or(suggest.Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func checkNames(cfg *farm.Config) (out []string) {
-	for _, c := range Checks(cfg) {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// checkWarnings adds warnings about linked checks that cannot find anything.
-func checkWarnings(cfg *farm.Config, add func(field.Error)) {
-	for i := range cfg.Farms {
-		for _, g := range cfg.Farms[i].Groups() {
-			if c, is := CheckNamed(cfg, g.CheckedBy()); is && c.Command == "" {
-				add(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
-			}
-			if f := &cfg.Farms[i]; f.InKernel() && g.CheckedBy() == "" {
-				add(field.Error{Path: LinkPath(g), Field: linkRule.Name, Message: "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
-			}
-		}
-	}
 }

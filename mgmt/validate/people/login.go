@@ -1,4 +1,4 @@
-package validate
+package people
 
 import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
@@ -9,10 +9,10 @@ import (
 // the form.
 var (
 	// ServicesUpdate is the body of POST /rbac/services.
-	ServicesUpdate = rbacTable(rbacFlag("local", "Local users", "Allow users of the service local to log in with a password; root always can."),
-		rbacFlag("ldap", "LDAP users", "Allow users of the service ldap to log in; /rbac/ldap configures the directory."))
+	ServicesUpdate = table(flag("local", "Local users", "Allow users of the service local to log in with a password; root always can."),
+		flag("ldap", "LDAP users", "Allow users of the service ldap to log in; /rbac/ldap configures the directory."))
 	// LDAPUpdate is the body of POST /rbac/ldap.
-	LDAPUpdate = rbacTable(
+	LDAPUpdate = table(
 		loginText("host", "Host", "Host name or address of the LDAP server; a prefix ldaps:// selects security ldaps."),
 		loginNumber("port", "Port", 1, 65535, "Port; defaults to 389, or 636 with security ldaps."),
 		loginWord("security", "Security", "Encryption of the connection; none sends passwords in clear text.", "starttls", "ldaps", "none"),
@@ -26,10 +26,10 @@ var (
 		loginSample(loginNumber("version", "Version", 1, 3, "Protocol version; only 3 is supported."), 3),
 	)
 	// LDAPAction is the body of POST /rbac/ldap/actions.
-	LDAPAction = rbacTable(field.Require(loginWord("action", "Action", "Action: test connects, binds and searches.", "test")))
+	LDAPAction = table(field.Require(loginWord("action", "Action", "Action: test connects, binds and searches.", "test")))
 	// OIDCUpdate is the body of POST /rbac/oidc.
-	OIDCUpdate = rbacTable(
-		rbacFlag("enabled", "Enabled", "Allow login with OpenID Connect."),
+	OIDCUpdate = table(
+		flag("enabled", "Enabled", "Allow login with OpenID Connect."),
 		loginText("issuer", "Issuer", "Issuer URL of the provider, exactly as it states it: https://…"),
 		loginText("client_id", "Client", "Client ID of this appliance at the provider."),
 		loginSecret("client_secret", "Client secret", "Client secret issued by the provider; never shown. Empty removes it."),
@@ -43,44 +43,44 @@ var (
 		loginList("groups", "Groups", "VALUE=GROUP: a user with that value in group_claim can log in as a member of that group; the first match applies."),
 	)
 	// SessionConfirm is the body of POST /session/confirm.
-	SessionConfirm = rbacTable(field.Require(userPassword("password", "Current password.")), loginSecret("code", "Code", "Second-factor code or recovery code."))
+	SessionConfirm = table(field.Require(userPassword("password", "Current password.")), loginSecret("code", "Code", "Second-factor code or recovery code."))
 	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its actions.
-	SecondEnrol  = rbacTable(field.Require(userPassword("password", "Current password.")))
-	SecondAction = rbacTable(field.Require(loginWord("action", "Action", "Action: confirm enables the second factor, disable disables it, recovery creates new recovery codes.", "confirm", "disable", "recovery")),
+	SecondEnrol  = table(field.Require(userPassword("password", "Current password.")))
+	SecondAction = table(field.Require(loginWord("action", "Action", "Action: confirm enables the second factor, disable disables it, recovery creates new recovery codes.", "confirm", "disable", "recovery")),
 		loginSecret("code", "Code", "Second-factor code or recovery code."), userPassword("password", "Current password; required to disable the second factor."))
 )
 
 // services lists the password services of users.
 var services = []string{"local", "ldap", "oidc"}
 
-func loginText(name, label, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+func loginText(name, label, about string) field.Field[body] {
+	return field.Field[body]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
 		Kind: field.Text, Null: true, Blank: true, About: about}}
 }
 
-func loginSecret(name, label, about string) field.Field[rbacBody] {
+func loginSecret(name, label, about string) field.Field[body] {
 	f := loginText(name, label, about)
 	f.MaxLen, f.Hide, f.Format = 512, format.HideSecret, "password"
 	return f
 }
 
-func loginWord(name, label, about string, words ...string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+func loginWord(name, label, about string, words ...string) field.Field[body] {
+	return field.Field[body]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
 		Kind: field.Text, Values: words, About: about}}
 }
 
-func loginNumber(name, label string, low, high int64, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+func loginNumber(name, label string, low, high int64, about string) field.Field[body] {
+	return field.Field[body]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
 		Kind: field.Number, Min: low, Max: high, Null: true, About: about}}
 }
 
-func loginList(name, label, about string) field.Field[rbacBody] {
-	return field.Field[rbacBody]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
+func loginList(name, label, about string) field.Field[body] {
+	return field.Field[body]{Rule: field.Rule{Name: name, Hints: field.Basic(field.AtAccess, label),
 		Kind: field.List, Null: true, Max: 200, MaxLen: 512, About: about}}
 }
 
 // loginSample returns a field with its own example.
-func loginSample(f field.Field[rbacBody], sample any) field.Field[rbacBody] {
+func loginSample(f field.Field[body], sample any) field.Field[body] {
 	f.Sample = sample
 	return f
 }

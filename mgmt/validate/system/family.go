@@ -1,4 +1,4 @@
-package validate
+package system
 
 import (
 	"slices"
@@ -12,12 +12,12 @@ import (
 var (
 	// ListenerChange is the section http plus force, which is accepted but unnecessary: the
 	// response always arrives.
-	ListenerChange = field.Table[farm.System]{Fields: slices.Concat(SectionNamed("http").Table.Fields, []field.Field[farm.System]{{
+	ListenerChange = field.Table[farm.System]{Fields: slices.Concat(Named("http").Table.Fields, []field.Field[farm.System]{{
 		Rule: field.Rule{Name: "force", Hints: field.Advanced(field.AtSystem, "Force"), Kind: field.Bool, About: "Accepted for compatibility; has no effect."},
 	}})}
 	// APICertificate is only the certificate of the section http.
 	APICertificate = field.Table[farm.System]{Fields: func() []field.Field[farm.System] {
-		f := *SectionNamed("http").Table.Find("certificate")
+		f := *Named("http").Table.Find("certificate")
 		f.Required, f.Blank, f.Null = true, false, false
 		return []field.Field[farm.System]{f}
 	}()}

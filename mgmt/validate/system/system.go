@@ -1,4 +1,4 @@
-package validate
+package system
 
 import (
 	"fmt"
@@ -9,6 +9,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
+
+// Warnings adds warnings about the settings of the machine.
+func Warnings(cfg *farm.Config, yield func(field.Error)) {
+	for i := range Sections {
+		s := &Sections[i]
+		s.Table.UnreachableWarnings(&cfg.System, func(fieldName, text string) {
+			yield(field.Error{Path: Path(s.Name), Field: fieldName, Message: text})
+		})
+	}
+}
 
 // Section is one part of the machine settings, an object of its own in documents, the API
 // and the command line.
@@ -169,32 +179,32 @@ func machinePort(name, label, about string, at func(*farm.System) *uint16) field
 	}
 }
 
-// checkSystem checks the values of all sections.
-func checkSystem(s *farm.System, yield func(field.Error) bool) bool {
+// Verify checks the values of all sections.
+func Verify(s *farm.System, yield func(field.Error) bool) bool {
 	for i := range Sections {
 		if !Sections[i].Table.Verify(Sections[i].Path(), s, nil, yield) {
 			return false
 		}
 	}
 	if d := &s.DNS; d.Primary.IsValid() && d.Primary == d.Secondary &&
-		!yield(field.Error{Path: SectionPath("dns"), Field: "secondary", Message: "secondary must be another name server than primary, " + d.Primary.String()}) {
+		!yield(field.Error{Path: Path("dns"), Field: "secondary", Message: "secondary must be another name server than primary, " + d.Primary.String()}) {
 		return false
 	}
 	if l := s.SSH.Listen; len(l) > 1 && slices.ContainsFunc(l, netip.Addr.IsUnspecified) &&
-		!yield(field.Error{Path: SectionPath("ssh"), Field: "listen", Message: "listen must be * alone, which means every address, or addresses"}) {
+		!yield(field.Error{Path: Path("ssh"), Field: "listen", Message: "listen must be * alone, which means every address, or addresses"}) {
 		return false
 	}
 	return true
 }
 
-// SectionPath returns the Path of errors about a section.
-func SectionPath(name string) string { return "system " + name }
+// Path returns the Path of errors about a section.
+func Path(name string) string { return "system " + name }
 
 // Path returns the Path of errors about the section.
-func (s *Section) Path() string { return SectionPath(s.Name) }
+func (s *Section) Path() string { return Path(s.Name) }
 
-// SectionNamed returns the section of that name, nil if there is none.
-func SectionNamed(name string) *Section {
+// Named returns the section of that name, nil if there is none.
+func Named(name string) *Section {
 	for i := range Sections {
 		if Sections[i].Name == name {
 			return &Sections[i]

@@ -1,4 +1,4 @@
-package validate
+package check
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 // templateInterval is the interval of templates, as in Zevenet.
 const templateInterval farm.Seconds = 15
 
-// CheckTemplate returns the built-in check of that name.
-func CheckTemplate(name string) (farm.Check, bool) {
+// Template returns the built-in check of that name.
+func Template(name string) (farm.Check, bool) {
 	list := probe.Templates()
 	at := slices.IndexFunc(list, func(t probe.Template) bool { return t.Name == name })
 	if name == "" || at < 0 {
@@ -26,13 +26,13 @@ func template(t *probe.Template) farm.Check {
 		Interval: templateInterval}
 }
 
-// CheckNamed returns the check of that name: a configured one or a template. The purpose of
+// Named returns the check of that name: a configured one or a template. The purpose of
 // a template is fixed, but not its interval.
-func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
+func Named(cfg *farm.Config, name string) (farm.Check, bool) {
 	if name == "" { // most groups have no check
 		return farm.Check{}, false
 	}
-	t, is := CheckTemplate(name)
+	t, is := Template(name)
 	at := farm.CheckAt(cfg.Checks, name)
 	if at < 0 {
 		return t, is
@@ -44,10 +44,10 @@ func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
 	return c, true
 }
 
-// Checks returns all checks of a configuration, including templates, sorted by name.
-func Checks(cfg *farm.Config) (out []farm.Check) {
+// All returns all checks of a configuration, including templates, sorted by name.
+func All(cfg *farm.Config) (out []farm.Check) {
 	for i := range cfg.Checks {
-		c, _ := CheckNamed(cfg, cfg.Checks[i].Name)
+		c, _ := Named(cfg, cfg.Checks[i].Name)
 		out = append(out, c)
 	}
 	list := probe.Templates()

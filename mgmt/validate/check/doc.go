@@ -1,0 +1,2 @@
+// Package check has the fields and rules of health checks, and their templates.
+package check

@@ -1,0 +1,2 @@
+// Package people has the fields of users, groups, roles and logins.
+package people
