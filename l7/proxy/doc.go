@@ -8,7 +8,25 @@
 //	ClientReadable      streams the request body, pausing while the backend is full
 //	exchange.respond    parses and rewrites the response head, streams its body
 //	exchange.finish     counts, returns the connection, resumes the client
-//	tunnel              takes over both connections after a 101
+//
+// # Parts
+//
+// An exchange consists of named parts, which own their state and the methods for it:
+//
+//	choice, outgoing  the selection of the backend and the request head for it (l7/table)
+//	record            log data, times and the request ID
+//	login             the wait for a password check
+//	queue             the wait for a backend with room
+//	revival           the attempt to reach a down backend
+//	load              its share of the backend's load
+//	saved, sending    the request while it may be sent again, and how it was sent
+//	head              the response head while it is incomplete
+//	retry             retries after failed responses, and the response held back meanwhile
+//	encoding          compression of the response
+//	upgrade           the requested protocol
+//
+// After a 101 a tunnel takes over both connections, and the exchange ends. A DNS query over
+// HTTPS is a dohQuery instead of an exchange, because it has no backend.
 //
 // # Ownership
 //
