@@ -1,5 +1,5 @@
 // Command sluice is the whole appliance in one program: the supervisor, the
-// four roles it starts from itself, and the command line.
+// roles it starts from itself, and the command line.
 package main
 
 import (
@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/appliance"
 	"github.com/sluicelb/sluice/cmd/cli"
 	"github.com/sluicelb/sluice/cmd/role"
+	"github.com/sluicelb/sluice/cmd/role/netd"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 )
 
@@ -32,7 +33,7 @@ func exit(status int) {
 
 // leftovers is cli.Leftovers.
 func leftovers(ctx context.Context, data string, named, clean bool) (out []cli.KernelObject, err error) {
-	list, err := role.Leftovers(ctx, data, named, clean)
+	list, err := netd.Leftovers(ctx, data, named, clean)
 	for _, o := range list {
 		out = append(out, cli.KernelObject(o))
 	}

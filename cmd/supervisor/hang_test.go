@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/inherit"
-	"github.com/sluicelb/sluice/cmd/role"
+	"github.com/sluicelb/sluice/cmd/role/engine"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -64,7 +64,7 @@ func fakeEngine(set inherit.Set) error {
 		loops = append(loops, l)
 	}
 	page.StartEngine(os.Getpid(), len(loops), time.Now())
-	go role.Heartbeat(context.Background(), page, loops)
+	go engine.Heartbeat(context.Background(), page, loops)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, spin, block)
 	go func() {

@@ -12,7 +12,7 @@ const (
 	OpFlushConnections Op = "flush-connections"
 	OpConnectionsUsed  Op = "connections-used"
 	OpSystemObjects    Op = "system-objects"
-	// OpStacks returns the goroutine stacks of netd; cmd/role handles it.
+	// OpStacks returns the goroutine stacks of netd; cmd/role/netd handles it.
 	OpStacks Op = "stacks"
 )
 

@@ -9,6 +9,6 @@
 // restored.
 //
 // A Machine acts with the privileges of its process, which should have few others. The
-// supervisor starts one process per request, confined to a single kind (cmd/role, hostd).
+// supervisor starts one process per request, confined to a single kind (cmd/role/hostd).
 // [Machine.Look] needs no privileges.
 package settings
