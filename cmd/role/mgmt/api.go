@@ -21,7 +21,7 @@ import (
 
 // serve serves the API on the local socket and on the network. The role reports ready once
 // the engine also runs the configuration of this start.
-func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
+func (m *manager) serve(ctx context.Context) error {
 	local, err := m.Listener("local")
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	}
 	m.server.Store(server)
 	go func() {
-		<-configured
+		<-m.configured
 		if err := m.Ready(); err != nil {
 			slog.Error("not reported as ready", "error", err)
 		}

@@ -114,7 +114,7 @@ func TestConnectionsOfKernelFarmsAreThoseTheKernelTracks(t *testing.T) {
 	}
 }
 
-func TestWhatNetdRefusesIsNoSilence(t *testing.T) {
+func TestRefusalByNetdIsNotUnavailability(t *testing.T) {
 	var change heard[ctl.KernelChange]
 	var name heard[ctl.KernelFarm]
 	var nothing heard[struct{}]

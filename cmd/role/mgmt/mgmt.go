@@ -9,25 +9,19 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sluicelb/sluice/cmd/role/process"
-	"github.com/sluicelb/sluice/cmd/supervisor"
-	"github.com/sluicelb/sluice/cmd/trim"
 	records "github.com/sluicelb/sluice/core/accesslog"
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
-	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -35,7 +29,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/cloud"
 	"github.com/sluicelb/sluice/mgmt/directory"
-	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/guardian"
@@ -57,10 +50,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 	"github.com/sluicelb/sluice/mgmt/trial"
-	"github.com/sluicelb/sluice/mgmt/validate"
-	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/programs"
-	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 // Sockets of mgmt's partners, below the data directory. That is the working directory,
@@ -79,7 +69,9 @@ type manager struct {
 	directory *directory.Directory
 	provider  *oidc.Client
 	audit     *audit.Log
+	book      *certs.Book // certificates and the encryption of secrets
 	certs     *certs.Manager
+	responder *acme.Responder
 	acme      *acme.Manager
 	api       tls.Certificate // certificate of the API
 	applier   *apply.Applier
@@ -107,6 +99,7 @@ type manager struct {
 	recorded  *recorder.Recorder
 	events    *eventlog.Log
 	headroom  *learner.Learner
+	keyroll   *keyroll.Roller
 	geoip     *geoip.Store
 	states    eventlog.States // at the previous look
 	engine    seenEngine      // last one seen; owned by the publisher's goroutine
@@ -116,22 +109,72 @@ type manager struct {
 	guardian  *guardian.Guardian
 	// secondaries have copies of gslb zones.
 	secondaries *secondaries.Teller
-	// sameCommand reports whether two check commands are equivalent.
-	sameCommand func(a, b string) bool
 	server      atomic.Pointer[api.Server]
-	// restart ends this process after the current response; the supervisor starts it again.
-	restart func()
-	// published is closed once an engine runs the stored configuration.
-	published chan struct{}
+	// published is closed once an engine runs the stored configuration, configured once the
+	// document of --config is applied or refused.
+	published, configured chan struct{}
+	// startUp covers the reading of the stored configuration; it is called once that is in
+	// force.
+	startUp func()
+	// stop ends the tasks, running waits for their end.
+	stop    context.CancelCauseFunc
+	running sync.WaitGroup
+	// closers are called at the end, the last one first.
+	closers []func()
 }
 
 // Run runs the API on the store until ctx ends.
+//
+// Its phases depend on each other, in this order:
+//
+//  1. prepare makes the data directory the working directory, directs the log, and maps the
+//     shared memory. Later phases log and open files.
+//  2. openStores opens the files in the data directory. Users and certificates are needed by
+//     the parts of the next phase.
+//  3. connectEngine makes the applier, the only writer of the configuration, and its
+//     partners. None of them acts before the next phase.
+//  4. startWork runs the tasks. They publish the stored configuration, so that traffic does
+//     not wait for the API.
+//  5. serve serves the API until ctx ends.
+//
+// At the end, tasks stop before the stores of their results are closed, in reverse order.
 func Run(ctx context.Context, p *process.Process) error {
-	if err := enterData(p); err != nil {
+	m := &manager{Process: p, kernel: newInKernel(netdSocket)}
+	defer m.close()
+	if err := m.prepare(); err != nil {
 		return err
 	}
-	m := &manager{Process: p, kernel: newInKernel(netdSocket)}
-	conn, err := p.UnixConn("programs")
+	if err := m.openStores(); err != nil {
+		return unusable(err)
+	}
+	if err := m.connectEngine(); err != nil {
+		return err
+	}
+	working := m.startWork(ctx)
+	err := m.serve(working)
+	m.closeScripts(ctx.Err() != nil)
+	if cause := context.Cause(working); errors.Is(cause, process.ErrFinal) || errors.Is(cause, process.ErrAgain) {
+		return cause
+	}
+	return err
+}
+
+// onClose registers f for the end of the role.
+func (m *manager) onClose(f func()) { m.closers = append(m.closers, f) }
+
+// close calls the registered functions, the last one first.
+func (m *manager) close() {
+	for _, f := range slices.Backward(m.closers) {
+		f()
+	}
+}
+
+// prepare sets up the process for the phases that follow.
+func (m *manager) prepare() error {
+	if err := enterData(m.Process); err != nil {
+		return err
+	}
+	conn, err := m.UnixConn("programs")
 	if err != nil {
 		return err
 	}
@@ -140,186 +183,12 @@ func Run(ctx context.Context, p *process.Process) error {
 		return unusable(err)
 	}
 	m.logElsewhere()
-	defer m.remote.Close()
+	m.onClose(m.remote.Close)
 	slog.SetDefault(slog.New(m.said.Beside(slog.Default().Handler())))
 	if err := m.mapMemory(); err != nil {
 		return err
 	}
-	started := trim.While(os.Stat(store.FileName)) // until its configuration is in force, if that is soon
-	st, err := store.Open(".")
-	if err != nil {
-		return unusable(err)
-	}
-	defer st.Close()
-	m.store = st
-	if d := st.Repaired(); d != nil {
-		slog.Error("the store was damaged", "problem", d.String())
-	}
-	m.rejected.load(st)
-	supervisor.SetLogLevel(system.LogLevel(st))
-	if m.users, err = rbac.NewBook(st); err != nil {
-		return unusable(err)
-	}
-	m.guesses = auth.OpenLedger(".", slog.Default(), time.Now)
-	m.users.System, m.users.ChangeSystem = m.rootPassword, m.changeRootPassword
-	if m.audit, err = audit.Open(".", slog.Default(), time.Now); err != nil {
-		return unusable(err)
-	}
-	defer m.audit.Close()
-	m.audit.Told = func(e audit.Entry) {
-		if m.remote.Active() {
-			m.remote.Send(syslog.Audited(e))
-		}
-	}
-	if m.numbers, err = timeseries.Open(numbersFolder, slog.Default()); err != nil {
-		return unusable(err)
-	}
-	defer m.numbers.Close()
-	m.events = eventlog.Open(".", slog.Default(), time.Now)
-	defer m.events.Close()
-	m.headroom = learner.Open(learner.Options{Dir: ".", Counters: m.counters, Log: slog.Default(), Config: m.current})
-	book, err := m.openCertificates()
-	if err != nil {
-		return unusable(err)
-	}
-	m.knowPeople(book)
-	responder := &acme.Responder{}
-	netd := ctl.NewClient(netdSocket)
-	if m.geoip, err = geoip.Open(".", m.placesChanged); err != nil {
-		slog.Warn("no places of addresses are known", "reason", err)
-	}
-	m.publisher = publish.New(publish.Options{
-		Dial:   func(ctx context.Context) (publish.Engine, error) { return link.Dial(ctx, engineSocket) },
-		Netd:   netd,
-		Kernel: netd, KernelSessions: m.kernel,
-		Complete: func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
-			out, problems := book.Complete(cfg)
-			apply.OpenZoneKeys(book, out, problems)
-			return responder.Complete(out), problems
-		},
-		Page: m.page, Kinds: m.kinds, Places: m.geoip,
-		Log: slog.Default(),
-	})
-	if m.listener, err = m.newListener(book); err != nil {
-		return err
-	}
-	m.names = resolve.New(resolve.Options{
-		Lookup:  resolve.System{}.Lookup,
-		Limits:  func() resolve.Limits { return resolve.LoadLimits(st) },
-		Wanted:  func() []resolve.Question { cfg, _ := m.applier.Current(); return apply.NamesOf(cfg) },
-		Changed: m.refreshNames,
-		Log:     slog.Default(),
-	})
-	m.scripts = scripts.New(scripts.Options{By: m.programs, Log: slog.Default()})
-	m.agent = m.newAgent()
-	knowChecks(m.programs)
-	m.sameCommand = func(a, b string) bool { return apply.SameCommand(book, a, b) }
-	m.applier = apply.New(st, m.publisher, apply.WithEnded(m.ended), apply.WithTold(m.changed), apply.WithNames(m.names), apply.WithDelegation(resolve.System{}.Delegation), apply.WithBusy(m.busy), apply.WithFile(sync.OnceValue(m.configFile)), apply.WithLog(slog.Default()), apply.WithReferences(book), apply.WithSecrets(book), apply.WithMachine(collectors{m.remote, m.authorities}, m.machine(book), m.agent, m.listener), apply.WithRules(m.rules()), apply.WithListeners(listeners))
-	m.trial = trial.New(trial.Options{Applier: m.applier, Counters: m.counters, Health: m.backendHealth, Now: time.Now, Log: slog.Default()})
-	m.certs = certs.NewManager(book, m.applier)
-	m.certs.Told = m.certificateChanged
-	m.acme = acme.New(acme.Options{Store: st, By: m.programs, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Told: m.notRenewed, Log: slog.Default()})
-	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
-	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, Places: m.geoip, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Restarts: true, Version: m.Version, Log: slog.Default()})
-	m.backups.Finish()
-	m.notify = m.notifier(book)
-	defer m.notify.Close()
-	stopped := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	var running sync.WaitGroup
-	defer running.Wait() // the store closes after the last writer
-	defer cancel(nil)
-	m.restart = func() { cancel(process.ErrAgain) }
-	m.guardian = m.newGuardian(ctx, book)
-	m.checkBackends()
-	running.Go(m.guardian.Wait)
-	running.Go(func() { m.keepVerdicts(ctx) })
-	m.secondaries = secondaries.New(ctx, secondaries.Options{Log: slog.Default(),
-		Open: func(k farm.TransferKey) (farm.TransferKey, error) { return apply.OpenTransferKey(book, k) }})
-	running.Go(m.secondaries.Wait)
-	m.published = make(chan struct{})
-	published := sync.OnceFunc(func() {
-		started()
-		m.inForce()
-		running.Go(func() {
-			m.applier.CheckCurrent()
-			debug.FreeOSMemory()
-		})
-	})
-	running.Go(func() {
-		m.awaitVerdicts(ctx)
-		m.publisher.Run(ctx, func(ctx context.Context) error {
-			_, err := m.applier.Republish(ctx)
-			m.guardian.Reconcile()
-			m.engineSeen(m.publisher.State().Hello)
-			if err == nil {
-				published()
-			}
-			return err
-		})
-	})
-	running.Go(func() { m.names.Run(ctx) })
-	running.Go(func() { m.guesses.Run(ctx) })
-	running.Go(func() { m.keepNames(ctx) })
-	running.Go(func() { m.watch.run(ctx, m) })
-	m.recorded = m.recorder()
-	running.Go(func() { m.recorded.Run(ctx) })
-	running.Go(func() { m.headroom.Run(ctx) })
-	running.Go(func() { m.trial.Run(ctx) })
-	running.Go(func() { m.certs.Run(ctx) })
-	running.Go(func() { m.agent.Run(ctx) })
-	running.Go(func() { m.applier.Settle(ctx); m.hearOthers(ctx) })
-	running.Go(func() { m.acme.Run(ctx) })
-	keys := keyroll.New(keyroll.Options{Applier: m.applier, Delegation: resolve.System{}.Delegation, Told: m.keyReplaced, Now: time.Now, Log: slog.Default()})
-	running.Go(func() { keys.Run(ctx) })
-	if err := m.openLogs(); err != nil {
-		return err
-	}
-	running.Go(func() { m.keepLogs(ctx) })
-	configured := make(chan struct{})
-	running.Go(func() {
-		if err := m.follow(ctx, configured); err != nil {
-			cancel(err)
-		}
-	})
-	err = m.serve(ctx, configured)
-	m.closeScripts(stopped.Err() != nil)
-	if cause := context.Cause(ctx); errors.Is(cause, process.ErrFinal) || errors.Is(cause, process.ErrAgain) {
-		return cause
-	}
-	return err
-}
-
-// unusable handles unusable data. While nothing runs yet it ends the instance, because a
-// restart would only repeat the error. Later the engine has farms to serve, and mgmt retries
-// until the data is repaired.
-func unusable(err error) error {
-	if here, cause := os.Getwd(); cause == nil {
-		err = disk.Explain(here, err)
-	}
-	if os.Getenv(supervisor.FirstVariable) == "" || errors.Is(err, store.ErrLocked) {
-		return err
-	}
-	slog.Error("the data directory cannot be used", "error", err)
-	return process.ErrFinal
-}
-
-// openCertificates opens the certificates, including that of the API, which is created if
-// missing. Farms may use both.
-func (m *manager) openCertificates() (*certs.Book, error) {
-	book, err := certs.Open(m.store, certs.Options{Dir: ".", Proxy: m.proxy, Log: slog.Default()})
-	if err != nil {
-		return nil, err
-	}
-	var why string
-	if m.api, why, err = api.Certificate(".", time.Now(), system.Names(m.store)...); err != nil {
-		return nil, err
-	}
-	if why != "" {
-		slog.Info("made a self-signed certificate for the API", "reason", why)
-	}
-	return book, book.SetAppliance(m.api)
+	return m.openLogs()
 }
 
 // enterData changes to the data directory.
@@ -349,37 +218,3 @@ func (m *manager) mapMemory() error {
 	m.kinds, errs[4] = process.Mapped(m.Set, "kinds", true, marks.OpenPublished)
 	return errors.Join(errs[:]...)
 }
-
-// rules returns the validation rules for this machine.
-func (m *manager) rules() validate.Rules {
-	return validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}
-}
-
-func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }
-
-// ended adds the automatic end of a change to the audit log, because no call caused it.
-func (m *manager) ended(e apply.Ended) {
-	m.confirmed(e)
-	m.undone(e)
-	if e.Author.Source == apply.TimerSource || e.Author.Source == trial.GuardSource {
-		m.audit.Add(audit.Entry{User: e.Author.Name, Source: e.Author.Source, Method: "TRIAL", Path: fmt.Sprintf("/history/%d", e.Revision), Status: 200,
-			Message: "pending change " + e.Outcome + ": " + e.Reason, Revision: e.Now})
-	}
-}
-
-// current returns the current configuration.
-func (m *manager) current() *farm.Config { cfg, _ := m.applier.Current(); return cfg }
-
-// numbersFolder holds time series, in the data directory.
-const numbersFolder = "numbers"
-
-// recorder returns the recorder of time series about farms and the machine.
-func (m *manager) recorder() *recorder.Recorder {
-	return recorder.New(recorder.Options{
-		DB: m.numbers, Counters: m.counters, Traffic: m.kernel.counts.soon,
-		Config: m.current,
-		Usage:  machineUsage,
-	})
-}
-
-func machineUsage(now time.Time) usage.Sample { return usage.Read("/proc", now) }

@@ -279,7 +279,7 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 }
 
 // A document or its contents are at fault, but not an unavailable engine.
-func TestWhatOfADocumentIsARejection(t *testing.T) {
+func TestOnlyAFaultyDocumentIsARejection(t *testing.T) {
 	for err, want := range map[error]bool{
 		nil: false, line.ErrNoConfig: false, apply.ErrUnavailable: false, context.Canceled: false, errors.New("wrong"): true, rest.ErrConfigFile: true,
 	} {
@@ -290,7 +290,7 @@ func TestWhatOfADocumentIsARejection(t *testing.T) {
 }
 
 // Without a valid first document nothing can run, unless a configuration is stored.
-func TestAFirstDocumentThatIsWrongEndsWhatHasNothingToRun(t *testing.T) {
+func TestWrongFirstDocumentEndsAnEmptyInstance(t *testing.T) {
 	h := newHouse(t, nil)
 	h.write(t, "farms: [{name: x}]\n")
 	h.published = make(chan struct{})
@@ -498,7 +498,7 @@ func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
 }
 
 // Secrets of users are encrypted, and the configured directory and provider are used.
-func TestWhoElseKnowsPeopleIsAsked(t *testing.T) {
+func TestPeopleAreVerifiedByDirectoryAndProvider(t *testing.T) {
 	h := newHouse(t, nil)
 	book, err := certs.Open(h.store, certs.Options{Dir: t.TempDir()})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/directory"
 	"github.com/sluicelb/sluice/mgmt/oidc"
@@ -21,6 +22,17 @@ import (
 // refusalTime is the duration of a refused login. It equals that of a wrong root password
 // (sysnet/account); directories usually respond faster.
 const refusalTime = time.Second
+
+// openPeople opens users, groups and roles, and the record of failed logins.
+func (m *manager) openPeople() (err error) {
+	if m.users, err = rbac.NewBook(m.store); err != nil {
+		return err
+	}
+	m.guesses = auth.OpenLedger(".", slog.Default(), time.Now)
+	m.users.System, m.users.ChangeSystem = m.rootPassword, m.changeRootPassword
+	m.knowPeople(m.book)
+	return nil
+}
 
 // knowPeople connects the users with the directory, the identity provider and the encryption
 // of their secrets.

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"strconv"
 	"time"
@@ -9,12 +10,30 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/keyroll"
+	"github.com/sluicelb/sluice/mgmt/notify"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
+
+// tell sends an event through all methods selected for it and adds it to the timeline.
+func (m *manager) tell(e event.Event) {
+	n := m.notify
+	if n == nil || n.ToSyslog(e) { // early in the start all methods get all events
+		m.toSyslog(e)
+	}
+	if n == nil || n.ToScripts(e) {
+		m.scripts.Tell(e)
+	}
+	if n != nil {
+		n.Hear(e)
+	}
+	m.noted(e)
+}
 
 // changed notifies scripts, the timeline, the guardian and secondaries of a change.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
@@ -120,3 +139,36 @@ func (m *manager) engineStarted() time.Time {
 	}
 	return s.Hello.Started
 }
+
+// notifier returns the sender of mails and webhooks.
+func (m *manager) notifier(book *certs.Book) *notify.Manager {
+	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
+}
+
+// whyDown returns why a backend is down or its checks cannot run, if known.
+func (m *manager) whyDown(backend uint32) string {
+	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
+		return "is ejected: " + e.Why()
+	}
+	if why := m.guardian.Why(backend); why != "" {
+		return why
+	}
+	return m.watch.silent.Problem(backend)
+}
+
+// expiring returns the certificates with an expiry date.
+func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
+	for _, v := range m.certs.List() {
+		if v.NotAfter.IsZero() || v.CSR || v.Problem != "" {
+			continue
+		}
+		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
+	}
+	if i, err := m.activation().Get(); err == nil {
+		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter, Activation: true})
+	}
+	return out
+}
+
+// activation returns the store of the activation certificate.
+func (m *manager) activation() *activation.Keeper { return &activation.Keeper{Store: m.store} }

@@ -5,19 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/activation"
-	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/event"
-	"github.com/sluicelb/sluice/mgmt/notify"
-	"github.com/sluicelb/sluice/mgmt/outbound"
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
@@ -69,21 +61,6 @@ func (m *manager) logElsewhere() {
 	slog.SetDefault(slog.New(syslog.NewHandler(here.Handler(), m.remote, "mgmt")))
 }
 
-// tell sends an event through all methods selected for it and adds it to the timeline.
-func (m *manager) tell(e event.Event) {
-	n := m.notify
-	if n == nil || n.ToSyslog(e) { // early in the start all methods get all events
-		m.toSyslog(e)
-	}
-	if n == nil || n.ToScripts(e) {
-		m.scripts.Tell(e)
-	}
-	if n != nil {
-		n.Hear(e)
-	}
-	m.noted(e)
-}
-
 // toSyslog sends an event to remote syslog, or logs it locally if no server is set.
 func (m *manager) toSyslog(e event.Event) {
 	if m.remote.Active() {
@@ -126,69 +103,4 @@ func eventMessage(e event.Event) syslog.Message {
 	}
 	out.Data = []syslog.Element{data}
 	return out
-}
-
-// proxy returns the current proxy settings for outgoing connections.
-func (m *manager) proxy() outbound.Proxy {
-	cfg, _ := m.applier.Current()
-	return outbound.Proxy{
-		Plain:  m.proxyAddress(cfg.System.Proxy.ForHTTP, farm.SecretHTTPProxy),
-		Secure: m.proxyAddress(cfg.System.Proxy.ForHTTPS, farm.SecretHTTPSProxy),
-	}
-}
-
-// proxyAddress returns the address of a proxy with its password. If the password cannot be
-// read, requests fail with the reason instead of bypassing the proxy.
-func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
-	at, err := p.Address(func(s farm.Secret) (string, error) { return apply.Reveal(m.certs, purpose, s) })
-	switch {
-	case err != nil:
-		slog.Warn("the password of the proxy cannot be read: set it again", "error", err)
-		return p.URL
-	case at == nil:
-		return ""
-	}
-	return at.String()
-}
-
-// notifier returns the sender of mails and webhooks.
-func (m *manager) notifier(book *certs.Book) *notify.Manager {
-	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
-}
-
-// whyDown returns why a backend is down or its checks cannot run, if known.
-func (m *manager) whyDown(backend uint32) string {
-	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
-		return "is ejected: " + e.Why()
-	}
-	if why := m.guardian.Why(backend); why != "" {
-		return why
-	}
-	return m.watch.silent.Problem(backend)
-}
-
-// activation returns the store of the activation certificate.
-func (m *manager) activation() *activation.Keeper { return &activation.Keeper{Store: m.store} }
-
-// expiring returns the certificates with an expiry date.
-func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
-	for _, v := range m.certs.List() {
-		if v.NotAfter.IsZero() || v.CSR || v.Problem != "" {
-			continue
-		}
-		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
-	}
-	if i, err := m.activation().Get(); err == nil {
-		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter, Activation: true})
-	}
-	return out
-}
-
-// allowOutbound allows mgmt to connect to the local addresses given at the start.
-func allowOutbound() error {
-	list, err := outbound.ParseAllowed(os.Getenv(supervisor.OutboundAllowVariable))
-	if err == nil {
-		outbound.Allow(list)
-	}
-	return err
 }

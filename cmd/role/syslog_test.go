@@ -47,7 +47,7 @@ func (s splitting) Write(p []byte) (int, error) {
 
 // The logs of supervisor, engine and netd go to mgmt's syslog servers, including lines from
 // before mgmt started.
-func TestWhatTheOthersLogReachesTheSyslogServer(t *testing.T) {
+func TestLogsOfOtherRolesReachTheSyslogServer(t *testing.T) {
 	address, got := collector(t)
 	a := start(t, "farms: []\n", true)
 	a.must("system", "syslog", "servers=tcp://"+address)

@@ -45,7 +45,7 @@ func TestAnotherEngineIsAnEvent(t *testing.T) {
 	if got := h.happened(t); !strings.HasPrefix(got, "engine   the engine was started anew (process 8 after 7)") {
 		t.Errorf("the second: %s", got)
 	}
-	again := &house{manager: &manager{process: h.process, store: h.manager.store, events: h.events}}
+	again := &house{manager: &manager{Process: h.Process, store: h.manager.store, events: h.events}}
 	again.engineSeen(link.Hello{PID: 8, Started: at})
 	if got := h.happened(t); strings.Contains(got, "\n") {
 		t.Errorf("a repeated event after a restart of mgmt: %s", got)
@@ -63,7 +63,7 @@ func TestAnotherEngineIsAnEvent(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfCertificatesIsAnEventOfTheirFarms(t *testing.T) {
+func TestCertificateChangesAreEventsOfTheirFarms(t *testing.T) {
 	h := newHouse(t, ctl.Parts{})
 	h.certs = certs.NewManager(h.certs.Book, h.applier)
 	h.certs.Told = h.certificateChanged
