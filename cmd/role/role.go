@@ -1,5 +1,5 @@
-// Package role starts the processes of a running appliance, one package each: engine carries
-// traffic, mgmt decides, netd handles privileged kernel objects, progd starts programs of
+// Package role starts the processes of a running appliance, one package each. engine carries
+// traffic and mgmt decides. netd handles privileged kernel objects, progd starts programs of
 // operators, and hostd applies one setting of the machine.
 //
 // A role is this same binary, started by cmd/supervisor with "sluice: NAME" as its first
