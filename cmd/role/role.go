@@ -1,6 +1,6 @@
-// Package role starts the processes of a running appliance, one package each. engine carries
-// traffic and mgmt decides. netd handles privileged kernel objects, progd starts programs of
-// operators, and hostd applies one setting of the machine.
+// Package role starts the processes of a running appliance, one package each: engine carries
+// traffic, mgmt decides, netd handles privileged kernel objects, progd starts programs of
+// operators, and hostd applies settings.
 //
 // A role is this same binary, started by cmd/supervisor with "sluice: NAME" as its first
 // argument and the descriptors it needs (cmd/inherit). Main sets its process name, drops its

@@ -76,7 +76,7 @@ func (m *manager) publish(ctx context.Context) {
 	})
 }
 
-// followFile applies the document of --config. If nothing can run without it, the role ends.
+// followFile applies the document of --config. The role ends if it needs a document and that is refused.
 func (m *manager) followFile(ctx context.Context) {
 	if err := m.follow(ctx, m.configured); err != nil {
 		m.stop(err)
