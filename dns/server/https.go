@@ -3,15 +3,15 @@ package server
 import (
 	"net/netip"
 
-	"github.com/sluicelb/sluice/core/names"
+	"github.com/sluicelb/sluice/core/doh"
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// AnswerHTTPS implements names.Answerer, for a query layer 7 took from a request.
-func (e *Engine) AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (names.Answer, names.Outcome) {
+// AnswerHTTPS implements doh.Answerer, for a query layer 7 took from a request.
+func (e *Engine) AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (doh.Answer, doh.Outcome) {
 	f := e.table.Load().byName[farm]
 	if f == nil {
-		return names.Answer{}, names.Absent
+		return doh.Answer{}, doh.Absent
 	}
 	w := e.Workers[loop]
 	q := &w.query
@@ -23,10 +23,10 @@ func (e *Engine) AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrP
 	msg = w.answer(f, msg, w.stream[:0])
 	switch {
 	case w.limited:
-		return names.Answer{}, names.Limited
+		return doh.Answer{}, doh.Limited
 	case len(msg) == 0:
-		return names.Answer{}, names.Unreadable
+		return doh.Answer{}, doh.Unreadable
 	}
 	w.shard.Farm(f.id).BytesOut += uint64(len(msg))
-	return names.Answer{Message: msg, Fresh: wire.Fresh(q, msg), Private: w.reply.Scope > 0}, names.Answered
+	return doh.Answer{Message: msg, Fresh: wire.Fresh(q, msg), Private: w.reply.Scope > 0}, doh.Answered
 }

@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/doh"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/l7/proxy"
 )
@@ -80,7 +80,7 @@ func TestExchangesAllocateNothing(t *testing.T) {
 func TestDNSQueriesOverHTTPSAllocateNothing(t *testing.T) {
 	const post = "POST /dns-query HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/dns-message\r\nContent-Length: 6\r\n\r\n\r\n\r\nok"
 	for _, request := range []string{post, get(query64("\r\n\r\nok"))} {
-		a, _ := resolving(t, names.Answered)
+		a, _ := resolving(t, doh.Answered)
 		repeat(t, l7test.Dial(t, a.Serve(nil, asksNames)).TCPConn, request, 0)
 	}
 }

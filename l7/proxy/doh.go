@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/sluicelb/sluice/core/names"
+	"github.com/sluicelb/sluice/core/doh"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l7/client"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -146,7 +146,7 @@ func (q *dohQuery) readURL(path []byte) {
 func (q *dohQuery) collect(p []byte) {
 	switch {
 	case q.verb != http1.VerbPOST || q.wrong != nil:
-	case len(q.message)+len(p) > names.MaxMessage:
+	case len(q.message)+len(p) > doh.MaxMessage:
 		q.wrong = tooLong
 	case q.message == nil:
 		q.message = append(q.w.loop.Buffers.Get(max(len(p), 512)), p...)
@@ -185,12 +185,12 @@ func (q *dohQuery) ask() {
 	if no == nil {
 		answer, what := q.w.engine.names.AnswerHTTPS(q.w.index, q.service.DNSFarm, q.message, q.from)
 		switch what {
-		case names.Answered:
+		case doh.Answered:
 			q.respond(answer)
 			return
-		case names.Limited:
+		case doh.Limited:
 			no = tooMany
-		case names.Absent:
+		case doh.Absent:
 			no = noNames
 		default:
 			no = notMessage
@@ -200,7 +200,7 @@ func (q *dohQuery) ask() {
 }
 
 // respond sends the response to a query.
-func (q *dohQuery) respond(a names.Answer) {
+func (q *dohQuery) respond(a doh.Answer) {
 	l := q.w.loop
 	out := table.AppendStatus(l.Scratch[:0], 200)
 	out = append(out, "Content-Type: "+dnsMessage+"\r\nCache-Control: "...)

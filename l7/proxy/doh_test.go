@@ -11,15 +11,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/doh"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
 // echoes responds with the query, in the memory of the loop.
 type echoes struct {
 	space []byte
-	what  names.Outcome
+	what  doh.Outcome
 
 	private bool
 	mu      sync.Mutex
@@ -27,18 +27,18 @@ type echoes struct {
 	farm    string
 }
 
-func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort) (names.Answer, names.Outcome) {
+func (e *echoes) AnswerHTTPS(_ int, farm string, msg []byte, from netip.AddrPort) (doh.Answer, doh.Outcome) {
 	e.mu.Lock()
 	e.from, e.farm = from, farm
 	e.mu.Unlock()
 	e.space = append(append(e.space[:0], "re:"...), msg...)
-	return names.Answer{Message: e.space, Fresh: 42, Private: e.private}, e.what
+	return doh.Answer{Message: e.space, Fresh: 42, Private: e.private}, e.what
 }
 
 // asksNames is a service backed by a gslb farm.
 var asksNames = farm.Service{ID: 1, Name: "doh", URL: "^/dns-query", DNSFarm: "names"}
 
-func resolving(t testing.TB, what names.Outcome) (*l7test.Appliance, *echoes) {
+func resolving(t testing.TB, what doh.Outcome) (*l7test.Appliance, *echoes) {
 	a, e := l7test.New(t, 1), &echoes{what: what}
 	a.Engine.AnswerNames(e)
 	return a, e
@@ -52,7 +52,7 @@ func TestDNSQueriesOverHTTPSAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
-			a, e := resolving(t, names.Answered)
+			a, e := resolving(t, doh.Answered)
 			addr := a.Serve(logs, asksNames)
 			c := &http.Client{Transport: &http.Transport{}}
 			if protocol == "HTTP/2.0" {
@@ -60,7 +60,7 @@ func TestDNSQueriesOverHTTPSAreAnswered(t *testing.T) {
 			}
 			defer c.CloseIdleConnections()
 			records := l7test.RecordsOf(t, a)
-			large := strings.Repeat("m", names.MaxMessage)
+			large := strings.Repeat("m", doh.MaxMessage)
 			for _, ask := range []struct {
 				method, path, body, kind string
 				chunked                  bool
@@ -119,7 +119,7 @@ func TestInvalidDNSQueriesAreRefused(t *testing.T) {
 	const typed = post + "Content-Type: application/dns-message\r\n"
 	for name, c := range map[string]struct {
 		request string
-		what    names.Outcome
+		what    doh.Outcome
 		status  int
 		says    string
 		closes  bool
@@ -133,9 +133,9 @@ func TestInvalidDNSQueriesAreRefused(t *testing.T) {
 		"no such type":    {post + "Content-Type: application/dns-messages\r\nContent-Length: 1\r\n\r\nq", 0, 415, "application/dns-message", false},
 		"another method":  {"PUT /dns-query HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nq", 0, 405, "GET, HEAD or POST", false},
 		"too long":        {typed + "Content-Length: 65536\r\n\r\n" + strings.Repeat("x", 65536), 0, 413, "65535", false},
-		"no message":      {get(query64("q")), names.Unreadable, 400, "no message of the DNS", false},
-		"too many":        {get(query64("q")), names.Limited, 429, "too many questions", false},
-		"nobody":          {get(query64("q")), names.Absent, 503, "No names", false},
+		"no message":      {get(query64("q")), doh.Unreadable, 400, "no message of the DNS", false},
+		"too many":        {get(query64("q")), doh.Limited, 429, "too many questions", false},
+		"nobody":          {get(query64("q")), doh.Absent, 503, "No names", false},
 		"broken chunks":   {typed + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 0, 400, "not valid HTTP", true},
 		"broken later on": {typed + "Transfer-Encoding: chunked\r\n\r\n1\r\nq\r\nxyz\r\n", 0, 400, "not valid HTTP", true},
 	} {
@@ -147,7 +147,7 @@ func TestInvalidDNSQueriesAreRefused(t *testing.T) {
 				t.Errorf("%s, closes %v: %q", res.Status, res.Close, res.Text)
 			}
 			if !c.closes {
-				if res := cl.Send(get(query64("again"))).Get(); c.what == names.Answered && res.Text != "re:again" {
+				if res := cl.Send(get(query64("again"))).Get(); c.what == doh.Answered && res.Text != "re:again" {
 					t.Errorf("then %s %q", res.Status, res.Text)
 				}
 			}
@@ -158,7 +158,7 @@ func TestInvalidDNSQueriesAreRefused(t *testing.T) {
 // A slow body has the usual timeout.
 func TestIncompleteDNSQueryTimesOut(t *testing.T) {
 	t.Parallel()
-	a, _ := resolving(t, names.Answered)
+	a, _ := resolving(t, doh.Answered)
 	addr := a.Serve(func(h *farm.HTTP) { h.RequestTimeout = 1 }, asksNames)
 	const head = "POST /dns-query HTTP/1.1\r\nHost: a.test\r\nContent-Type: application/dns-message\r\nContent-Length: 8\r\n\r\n"
 	slow := l7test.Dial(t, addr).Send(head + "ques")
@@ -177,7 +177,7 @@ func TestIncompleteDNSQueryTimesOut(t *testing.T) {
 // A client that has to log in first gets its answer after the login.
 func TestDNSQueryWaitsForAuthentication(t *testing.T) {
 	t.Parallel()
-	a, _ := resolving(t, names.Answered)
+	a, _ := resolving(t, doh.Answered)
 	s := asksNames
 	s.Auth = asks(&l7test.Backend{Addr: "127.0.0.1:1"}).Auth
 	addr := a.Serve(nil, s)
@@ -201,7 +201,7 @@ func TestDNSQueryWaitsForAuthentication(t *testing.T) {
 // not part of the query, whenever it arrives.
 func TestPrivateDNSAnswersAreNotCachedByOthers(t *testing.T) {
 	t.Parallel()
-	a, e := resolving(t, names.Answered)
+	a, e := resolving(t, doh.Answered)
 	e.private = true
 	addr := a.Serve(nil, asksNames)
 	if res := l7test.Dial(t, addr).Send(get(query64("q"))).Get(); res.Header.Get("Cache-Control") != "private, max-age=42" {
@@ -220,7 +220,7 @@ func FuzzQuestionInAnAddress(f *testing.F) {
 	for _, seed := range []string{"dns=cQ", "a=b&dns=cQ==&dns=x", "dns=", "&&dns", "dns=%41", "dns=" + strings.Repeat("A", 2000)} {
 		f.Add([]byte(seed))
 	}
-	a, _ := resolving(f, names.Answered)
+	a, _ := resolving(f, doh.Answered)
 	addr := a.Serve(nil, asksNames)
 	f.Fuzz(func(t *testing.T, query []byte) {
 		if len(query) > 4000 || bytes.ContainsAny(query, " \r\n\x00#") {

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluicelb/sluice/core/doh"
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/names"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
@@ -41,7 +41,7 @@ type Engine struct {
 	checker    *guard.Checker
 	logins     *logins
 	penalties  *client.Penalties
-	names      names.Answerer
+	names      doh.Answerer
 	stop       chan struct{} // closed by Close
 }
 
@@ -72,7 +72,7 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 
 // AnswerNames sets the name server, on the same loops, for services with a gslb farm. It
 // must be called before the first Publish.
-func (e *Engine) AnswerNames(by names.Answerer) { e.names = by }
+func (e *Engine) AnswerNames(by doh.Answerer) { e.names = by }
 
 // Close stops the probes of down backends and writes the last log lines. The loops belong to
 // the caller.

@@ -1,6 +1,6 @@
-// Package names lets layer 7 pass DNS queries over HTTPS (DoH, RFC 8484) to gslb farms.
+// Package doh lets layer 7 pass DNS queries over HTTPS (DoH, RFC 8484) to gslb farms.
 // The engines of both run on the same loops without importing each other.
-package names
+package doh
 
 import "net/netip"
 
