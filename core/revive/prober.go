@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/registry"
 )
 
 const (
@@ -70,7 +70,7 @@ type Prober struct {
 	log      *slog.Logger
 	mu       sync.Mutex
 	suspects map[key]*suspect
-	apart    lasting.Map[key, health.Slot] // states of single ports
+	apart    registry.Map[key, health.Slot] // states of single ports
 	slots    chan struct{}
 	ctx      context.Context
 	stop     context.CancelFunc

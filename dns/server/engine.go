@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/registry"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
@@ -24,8 +25,8 @@ import (
 type Engine struct {
 	engine.Base[*worker]
 	table    atomic.Pointer[table]
-	registry *registry
-	secret   [2]uint64 // of cookies
+	kept     registry.Map[uint32, kept] // by farm
+	secret   [2]uint64                  // of cookies
 	tls      *tlsconf.Store
 	places   atomic.Pointer[geoip.Table]
 	compiled int         // tables since the one in use
@@ -38,8 +39,8 @@ type Engine struct {
 // New returns an engine without farms. Each loop counts in the shard of its position.
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
-		registry: newRegistry(), tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), log: log,
+		Base: engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
+		kept: registry.Map[uint32, kept]{Make: newKept}, tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), log: log,
 		rejections: rejection.New(log, len(loops), "zone-transfer"),
 	}
 	var seed [24]byte

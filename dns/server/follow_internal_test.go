@@ -99,7 +99,7 @@ func TestIncrementalTablesEqualAFullCompilation(t *testing.T) {
 			}
 		}
 		for id := range uint32(400) {
-			if a, b := e.registry.farms.Has(id) != nil, whole.registry.farms.Has(id) != nil; a != b {
+			if a, b := e.kept.Has(id) != nil, whole.kept.Has(id) != nil; a != b {
 				t.Fatalf("generation %d: state of farm %d is kept: %t, want %t", generation, id, a, b)
 			}
 		}
@@ -132,10 +132,10 @@ func TestARefusedTableLeavesNoState(t *testing.T) {
 	cfg := &farm.Config{Farms: []farm.Farm{one}}
 	e := followingEngine(t)
 	e.take(t, 1, cfg)
-	if _, problems := e.Compile(2, false, &farm.Config{Farms: []farm.Farm{one, two}}, nil); len(problems) != 0 || e.registry.farms.Has(2) == nil {
+	if _, problems := e.Compile(2, false, &farm.Config{Farms: []farm.Farm{one, two}}, nil); len(problems) != 0 || e.kept.Has(2) == nil {
 		t.Fatal(problems)
 	}
-	if e.take(t, 3, cfg); e.registry.farms.Has(2) != nil || e.registry.farms.Has(1) == nil {
+	if e.take(t, 3, cfg); e.kept.Has(2) != nil || e.kept.Has(1) == nil {
 		t.Error("state of the refused farm stays")
 	}
 }

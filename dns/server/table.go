@@ -12,7 +12,6 @@ import (
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/geoip"
-	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/paged"
@@ -74,14 +73,8 @@ type kept struct {
 	queries, verified, answers *ratelimit.Table
 }
 
-type registry struct{ farms lasting.Map[uint32, kept] }
-
-func newRegistry() *registry {
-	r := &registry{}
-	r.farms.Make = func(uint32) *kept {
-		return &kept{queries: ratelimit.NewTable(), verified: ratelimit.NewTable(), answers: ratelimit.NewTable()}
-	}
-	return r
+func newKept(uint32) *kept {
+	return &kept{queries: ratelimit.NewTable(), verified: ratelimit.NewTable(), answers: ratelimit.NewTable()}
 }
 
 // compile makes the table of a configuration, and takes over the unchanged farms of the one in
@@ -159,7 +152,7 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTab
 		id: f.ID, name: f.Name, listen: f.Listeners(), source: g, services: choose.Compile(f, e.Health, places), places: places,
 		server: wire.Server{NSID: g.NSID, Secret: e.secret}, version: g.ServerVersion,
 		maxConns: int64(cmp.Or(g.MaxConnections, farm.DefaultDNSConnections)), idle: int64(cmp.Or(g.IdleTimeout, farm.DefaultDNSIdle)) * int64(time.Second),
-		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
+		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.kept.Of(f.ID),
 	}
 	ft.conns = &ft.kept.conns
 	for _, group := range f.Groups() {
@@ -256,5 +249,5 @@ func (t *table) Used(cfg *farm.Config) {
 			there[cfg.Farms[i].ID] = true
 		}
 	}
-	e.registry.farms.RetainIn(there)
+	e.kept.RetainIn(there)
 }

@@ -89,7 +89,7 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 		trusted: l.Trusted, proxyIn: l.ProxyIn, proxyOut: proxyOutOf(l),
 	}
 	if l.MaxConnections > 0 {
-		ft.conns, ft.maxConns = e.registry.conns.Of(f.ID), int64(l.MaxConnections)
+		ft.conns, ft.maxConns = e.registries.conns.Of(f.ID), int64(l.MaxConnections)
 	}
 	numbers := f.Own().Numbers()
 	for i := range l.Backends {
@@ -100,16 +100,16 @@ func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
 			ft.apart = new(portGroups)
 		}
 		if l.Backends[i].ConnLimit > 0 || balance.ParseL4(l.Algorithm).NeedsLoad() {
-			ft.backends[i].load = e.registry.loads.Of(l.Backends[i].ID)
+			ft.backends[i].load = e.registries.loads.Of(l.Backends[i].ID)
 		}
 	}
 	e.compileNames(ft, l)
 	if l.QUIC && l.Datagrams() {
-		ft.ids = e.registry.ids.Of(l.ID)
+		ft.ids = e.registries.ids.Of(l.ID)
 	}
 	if ft.persist.kind != farm.L4PersistNone {
 		ft.kept = sessionsOf{l.ID, l.Persist}
-		ft.sessions = e.registry.tables.Of(ft.kept).Table
+		ft.sessions = e.registries.tables.Of(ft.kept).Table
 	}
 	return ft, nil
 }
@@ -165,10 +165,10 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 		b := &l.Backends[at]
 		list[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
-			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.Health.Slot(b.ID), Load: e.registry.loads.Of(b.ID),
+			Out: b.Maintenance != farm.MaintenanceOff, Slot: e.Health.Slot(b.ID), Load: e.registries.loads.Of(b.ID),
 		}
 	}
-	return group{balance.NewL4(l.Algorithm, list, e.Health, e.registry.states.Of(stateOf{l.ID, name})), members}
+	return group{balance.NewL4(l.Algorithm, list, e.Health, e.registries.states.Of(stateOf{l.ID, name})), members}
 }
 
 // Kinds returns the kinds of marked sockets required by the backends.

@@ -30,7 +30,7 @@ func compileOne(t *testing.T, change func(l *farm.L4)) *farmTable {
 		l.Backends = append(l.Backends, farm.Backend{ID: uint32(i + 1), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(1 + i)})
 	}
 	change(l)
-	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registries: newRegistries()}
 	f, err := e.compileFarm(&farm.Farm{ID: 1, Name: "test", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestFarmsWithoutSocketsAreOmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registries: newRegistries()}
 	cfg := &farm.Config{}
 	for i, name := range []string{"good", "silent"} {
 		l := farm.DefaultL4()
@@ -148,7 +148,7 @@ func TestFirstDatagramsOfLatestFlowsAreKept(t *testing.T) {
 // State that outlives tables is removed with its backend or farm, and sessions when they
 // expire.
 func TestUnusedStateIsRemoved(t *testing.T) {
-	r := newRegistry()
+	r := newRegistries()
 	r.loads.Of(1)
 	r.conns.Of(1)
 	r.retain(&farm.Config{}, false)

@@ -30,7 +30,7 @@
 //
 // Connections and datagrams differ only in the forwarding. They share compiled farms
 // (table.go, compile.go), state that outlives tables and the count for max_conns
-// (registry.go), the selection (choose.go, key.go) and sessions (sessions.go). They also
+// (registries.go), the selection (choose.go, key.go) and sessions (sessions.go). They also
 // share records and rejections (record.go), counters (worker.go), and the life of ports
 // (engine.go, table.go). Each transport adds its listeners (worker.Listen), and its handling
 // of table changes (worker.reconcile) and ended farms (worker.forceClose).

@@ -23,7 +23,7 @@ const cut = farm.MaintenanceCut
 type Engine struct {
 	engine.Base[*worker]
 	table      atomic.Pointer[table]
-	registry   *registry
+	registries *registries
 	unsettled  bool // a table was compiled that is not in use, because it is new or was refused
 	log        *slog.Logger
 	rejections *rejection.Log
@@ -38,9 +38,9 @@ type Engine struct {
 // its rejection classes for the whole segment must be created first.
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
-		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l4", loop.CanMark)},
-		registry: newRegistry(),
-		log:      log, rejections: rejection.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
+		Base:       engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l4", loop.CanMark)},
+		registries: newRegistries(),
+		log:        log, rejections: rejection.New(log, len(loops), classNames[:]...), stop: make(chan struct{}),
 		classes: segment.AddClasses(classNames[:]...),
 	}
 	for i, l := range loops {
@@ -161,12 +161,12 @@ func (c compiled) Use() {
 			}
 		}
 	}
-	e.registry.fix(t.Farms.Fresh)
+	e.registries.fix(t.Farms.Fresh)
 }
 
 // Used implements engine.Table.
 func (c compiled) Used(cfg *farm.Config) {
-	c.engine.registry.retain(cfg, c.Follows())
+	c.engine.registries.retain(cfg, c.Follows())
 	c.engine.unsettled = false
 	c.Settle()
 }

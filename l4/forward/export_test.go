@@ -12,8 +12,8 @@ import (
 func (e *Engine) Counted() (left func() []string) {
 	var loads []*balance.Load
 	var conns []*connCount
-	e.registry.loads.Each(func(l *balance.Load) { loads = append(loads, l) })
-	e.registry.conns.Each(func(c *connCount) { conns = append(conns, c) })
+	e.registries.loads.Each(func(l *balance.Load) { loads = append(loads, l) })
+	e.registries.conns.Each(func(c *connCount) { conns = append(conns, c) })
 	return func() (left []string) {
 		var mu sync.Mutex
 		note := func(what string, n int64) {

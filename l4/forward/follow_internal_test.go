@@ -64,8 +64,8 @@ func describe(t *table, at enginetest.Ports) (out []string) {
 	return append(out, fmt.Sprint(t.backends.Len()))
 }
 
-// keeps returns the numbers of the state in the registry.
-func (r *registry) keeps() (out []string) {
+// keeps returns the numbers of the state in r.
+func (r *registries) keeps() (out []string) {
 	for id := range uint32(6000) {
 		for name, is := range map[string]bool{
 			"load": r.loads.Has(id) != nil, "count": r.conns.Has(id) != nil, "ids": r.ids.Has(id) != nil, "rotation": r.states.Has(stateOf{id, ""}) != nil,
@@ -85,7 +85,7 @@ func followingEngine(t *testing.T) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registries: newRegistries()}
 	e.table.Store(&table{})
 	return e
 }
@@ -140,7 +140,7 @@ func TestIncrementalTablesEqualAFullCompilation(t *testing.T) {
 		if a, b := describe(got, at), describe(want, at); !slices.Equal(a, b) || got.generation != generation || got.marked != want.marked {
 			t.Fatalf("generation %d: got %v, want %v", got.generation, a, b)
 		}
-		if a, b := e.registry.keeps(), whole.registry.keeps(); !slices.Equal(a, b) {
+		if a, b := e.registries.keeps(), whole.registries.keeps(); !slices.Equal(a, b) {
 			t.Fatalf("generation %d keeps %v, want %v", generation, a, b)
 		}
 	}
@@ -182,7 +182,7 @@ func TestIncompleteTablesAreNotUpdated(t *testing.T) {
 	}
 	e.take(5, cfg)
 	id := refused.Farms[1].L4.Backends[0].ID
-	if e.registry.loads.Has(id) != nil {
+	if e.registries.loads.Has(id) != nil {
 		t.Error("state of the refused farm stays")
 	}
 	if len(slices.Collect(maps.Keys(e.table.Load().ByID))) != 1 {

@@ -73,7 +73,7 @@ func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 
 // KeepSessions places sessions in m, together with the sessions of an earlier engine. It must
 // be called before the first Publish.
-func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
+func (e *Engine) KeepSessions(m *session.Memory) { e.registries.memory = m }
 
 // dropCut removes the sessions of backends that were cut since the previous table. In
 // contrast to drain, cut keeps only static sessions.

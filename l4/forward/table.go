@@ -43,7 +43,7 @@ type farmTable struct {
 	hash        hashOf
 	persist     persistence
 	sessions    *session.Table // nil without persistence
-	kept        sessionsOf     // key of sessions in the registry
+	kept        sessionsOf     // key of sessions in registries
 
 	trusted  []netip.Prefix     // peers whose PROXY header is accepted
 	proxyIn  farm.ProxyIn       // whether connections begin with a header

@@ -7,22 +7,22 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/core/registry"
 	"github.com/sluicelb/sluice/core/session"
 )
 
 // Registry holds state that outlives tables, by stable number.
 type Registry struct {
-	Loads        lasting.Map[uint32, balance.Load]  // by backend
-	States       lasting.Map[uint32, balance.State] // rotations by service
-	Sessions     lasting.Map[SessionsOf, session.Kept]
-	ClientLimits lasting.Map[uint32, ClientLimit] // by farm
-	Rates        lasting.Map[RateID, ratelimit.Table]
-	Queues       lasting.Map[uint32, Queue]   // by service
-	OwnQueues    lasting.Map[uint32, Queue]   // by backend, for clients that belong there
-	Spent        lasting.Map[uint32, []Spent] // by service, one per loop
-	memory       *session.Memory              // shared memory for sessions; nil: private memory
+	Loads        registry.Map[uint32, balance.Load]  // by backend
+	States       registry.Map[uint32, balance.State] // rotations by service
+	Sessions     registry.Map[SessionsOf, session.Kept]
+	ClientLimits registry.Map[uint32, ClientLimit] // by farm
+	Rates        registry.Map[RateID, ratelimit.Table]
+	Queues       registry.Map[uint32, Queue]   // by service
+	OwnQueues    registry.Map[uint32, Queue]   // by backend, for clients that belong there
+	Spent        registry.Map[uint32, []Spent] // by service, one per loop
+	memory       *session.Memory               // shared memory for sessions; nil: private memory
 
 	waiting  atomic.Int64 // exchanges in all Queues and OwnQueues
 	known    []farm.Farm  // farms of the current configuration, never modified
@@ -145,7 +145,7 @@ func (r *Registry) retain(wanted *numbers) {
 
 // retainQueues removes the queues that are not wanted, except those with waiters, which still
 // need to be woken. It returns the exceptions.
-func retainQueues(all *lasting.Map[uint32, Queue], wanted map[uint32]bool) (waited []uint32) {
+func retainQueues(all *registry.Map[uint32, Queue], wanted map[uint32]bool) (waited []uint32) {
 	all.Retain(func(id uint32, q *Queue) bool {
 		if !wanted[id] && q.count.Load() != 0 {
 			waited = append(waited, id)
@@ -176,7 +176,7 @@ func (r *Registry) forget(left, wanted *numbers) {
 }
 
 // forgetQueues is retainQueues for the queues in left and those kept for their waiters before.
-func forgetQueues(all *lasting.Map[uint32, Queue], before []uint32, left, wanted map[uint32]bool) (waited []uint32) {
+func forgetQueues(all *registry.Map[uint32, Queue], before []uint32, left, wanted map[uint32]bool) (waited []uint32) {
 	for _, id := range slices.AppendSeq(before, maps.Keys(left)) {
 		switch q := all.Has(id); {
 		case q == nil || wanted[id]:

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/ratelimit"
+	"github.com/sluicelb/sluice/core/registry"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/l7/state"
@@ -115,9 +115,9 @@ func TestCutInAStoppedFarmDropsSessions(t *testing.T) {
 }
 
 func TestQueueIsKeptWhileItHasWaiters(t *testing.T) {
-	for name, queues := range map[string]func(r *state.Registry) *lasting.Map[uint32, state.Queue]{
-		"service": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.Queues },
-		"backend": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.OwnQueues },
+	for name, queues := range map[string]func(r *state.Registry) *registry.Map[uint32, state.Queue]{
+		"service": func(r *state.Registry) *registry.Map[uint32, state.Queue] { return &r.Queues },
+		"backend": func(r *state.Registry) *registry.Map[uint32, state.Queue] { return &r.OwnQueues },
 	} {
 		r := state.New(1)
 		q, called := queues(r).Of(2), false

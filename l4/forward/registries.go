@@ -5,19 +5,19 @@ import (
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/lasting"
+	"github.com/sluicelb/sluice/core/registry"
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// registry holds state that outlives tables, by stable number.
-type registry struct {
-	loads  lasting.Map[uint32, balance.Load] // by backend
-	states lasting.Map[stateOf, balance.State]
-	tables lasting.Map[sessionsOf, session.Kept]
-	conns  lasting.Map[uint32, connCount] // by farm
-	ids    lasting.Map[uint32, connIDs]   // by service
-	memory *session.Memory                // shared memory for sessions; nil: private memory
-	known  []farm.Farm                    // of the configuration in use, never modified
+// registries holds state that outlives tables, by stable number.
+type registries struct {
+	loads  registry.Map[uint32, balance.Load] // by backend
+	states registry.Map[stateOf, balance.State]
+	tables registry.Map[sessionsOf, session.Kept]
+	conns  registry.Map[uint32, connCount] // by farm
+	ids    registry.Map[uint32, connIDs]   // by service
+	memory *session.Memory                 // shared memory for sessions; nil: private memory
+	known  []farm.Farm                     // of the configuration in use, never modified
 }
 
 // stateOf identifies a rotation: the backends of a farm for one server name, or for none.
@@ -26,8 +26,8 @@ type stateOf struct {
 	name    string
 }
 
-func newRegistry() *registry {
-	r := &registry{}
+func newRegistries() *registries {
+	r := &registries{}
 	r.tables.Make = func(of sessionsOf) *session.Kept { return session.NewKept(r.memory, of.owner()) }
 	r.tables.Gone = func(k *session.Kept) { k.Release() }
 	r.ids.Make = func(service uint32) *connIDs { return newConnIDs(r.memory, sessionsOf{service, quicKind}.owner()) }
@@ -36,7 +36,7 @@ func newRegistry() *registry {
 }
 
 // fix sets the static sessions of farms.
-func (r *registry) fix(farms []*farmTable) {
+func (r *registries) fix(farms []*farmTable) {
 	for _, f := range farms {
 		if f.sessions != nil {
 			r.tables.Of(f.kept).Fix(f.view().Backends)
@@ -48,7 +48,7 @@ func (r *registry) fix(farms []*farmTable) {
 // kernel keep their state, and so do connections in progress. If followed is true, cfg
 // differs from the last call's only by changed farms, and no other table was compiled since.
 // Then only the state of changed and removed farms can be obsolete.
-func (r *registry) retain(cfg *farm.Config, followed bool) {
+func (r *registries) retain(cfg *farm.Config, followed bool) {
 	before := r.known
 	r.known = cfg.Farms
 	at := cfg.AlignedWith(before)
@@ -109,7 +109,7 @@ func (n *numbers) add(f *farm.Farm) {
 }
 
 // retainOnly removes everything that is not wanted.
-func (r *registry) retainOnly(wanted *numbers) {
+func (r *registries) retainOnly(wanted *numbers) {
 	r.conns.RetainIn(wanted.farms)
 	r.loads.RetainIn(wanted.backends)
 	r.ids.RetainIn(wanted.quic)
@@ -118,7 +118,7 @@ func (r *registry) retainOnly(wanted *numbers) {
 }
 
 // forget removes everything in left that is not wanted.
-func (r *registry) forget(left, wanted *numbers) {
+func (r *registries) forget(left, wanted *numbers) {
 	r.conns.Forget(left.farms, wanted.farms)
 	r.loads.Forget(left.backends, wanted.backends)
 	r.ids.Forget(left.quic, wanted.quic)

@@ -1,15 +1,15 @@
-package lasting_test
+package registry_test
 
 import (
 	"slices"
 	"sync"
 	"testing"
 
-	"github.com/sluicelb/sluice/core/lasting"
+	"github.com/sluicelb/sluice/core/registry"
 )
 
 func TestEachIDHasOneSharedValue(t *testing.T) {
-	var m lasting.Map[uint32, int]
+	var m registry.Map[uint32, int]
 	var all sync.WaitGroup
 	values := make([]*int, 8)
 	for i := range values {
@@ -28,7 +28,7 @@ func TestEachIDHasOneSharedValue(t *testing.T) {
 
 func TestValuesAreMadeAndReleasedOnce(t *testing.T) {
 	var gone []string
-	m := lasting.Map[string, string]{
+	m := registry.Map[string, string]{
 		Make: func(id string) *string { s := "value of " + id; return &s },
 		Gone: func(v *string) { gone = append(gone, *v) },
 	}
@@ -47,7 +47,7 @@ func TestValuesAreMadeAndReleasedOnce(t *testing.T) {
 }
 
 func TestRetainKeepsMatchingValues(t *testing.T) {
-	var m lasting.Map[int, int]
+	var m registry.Map[int, int]
 	for i := range 10 {
 		*m.Of(i) = i
 	}
@@ -61,7 +61,7 @@ func TestRetainKeepsMatchingValues(t *testing.T) {
 }
 
 func TestForgetDropsUnwantedValues(t *testing.T) {
-	var m lasting.Map[uint32, int]
+	var m registry.Map[uint32, int]
 	for id := range uint32(6) {
 		m.Of(id)
 	}

@@ -1,7 +1,7 @@
-// Package lasting keeps values by stable number across the tables that engines compile:
+// Package registry keeps values by stable number across the tables that engines compile:
 // loads, rotations, sessions, limits. It is used during compilation and by background
 // work; connections use the references in their table.
-package lasting
+package registry
 
 import "sync"
 
