@@ -84,7 +84,6 @@ type rule struct {
 var rules = []rule{
 	{"core/farm", nil, "farm is the vocabulary: it imports nothing of ours"},
 	{"core/shm", nil, "shm imports nothing of ours"},
-	{"core/pattern", nil, "pattern imports nothing of ours"},
 	{"core/rdata", []string{"core/farm"}, "rdata imports farm only"},
 	{"core/explain", nil, "explain imports nothing of ours"},
 	{"core/marks", []string{"core/farm", "core/shm"}, "marks imports farm and shm only"},
@@ -117,7 +116,7 @@ var rules = []rule{
 	{"l4/uplink", []string{"core", "sysnet", "l4"}, "l4/uplink may use sysnet"},
 	{"l4", []string{"core", "l4"}, "l4 imports only core and itself; sysnet is for l4/kernel and l4/uplink"},
 	{"mgmt", []string{"core", "sysnet", "mgmt"}, "mgmt imports core and sysnet, never a data path"},
-	{"sysnet", []string{"sysnet", "core/farm", "core/shm", "core/marks", "core/pattern"}, "sysnet imports only itself, core/farm, core/shm, core/marks and core/pattern"},
+	{"sysnet", []string{"sysnet", "core/farm", "core/shm", "core/marks"}, "sysnet imports only itself, core/farm, core/shm and core/marks"},
 	{"web", nil, "web imports nothing"},
 	{"github.com/sluicelb/sluice", nil, "the root carries the notice and imports nothing"},
 	{"bench/proxytest", []string{"bench", "sysnet/housetest"}, "proxytest lays networks out for tests of the bench"},

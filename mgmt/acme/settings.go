@@ -7,10 +7,11 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
@@ -146,7 +147,9 @@ func (m *Manager) CheckSettings(s Settings) error {
 
 // emailForm is stricter than RFC 5322. The address becomes part of a mailto URL, in which ?
 // and , are special (RFC 8555 §7.3).
-var emailForm = pattern.Lazy(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
+var emailForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
+})
 
 func checkEmail(s string) error {
 	if _, err := mail.ParseAddress(s); err != nil || len(s) > 254 || !emailForm().MatchString(s) {
@@ -167,7 +170,9 @@ func checkDirectory(name, text string) error {
 }
 
 // domainForm matches a host name of at least two labels, in lower case.
-var domainForm = pattern.Lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var domainForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+})
 
 // maxDomains is the maximum number of names of a certificate at Let's Encrypt.
 const maxDomains = 100

@@ -2,12 +2,13 @@ package acme
 
 import (
 	"context"
+	"regexp"
+	"sync"
 	"time"
 
 	"github.com/mholt/acmez/v3/acme"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -22,7 +23,9 @@ type httpSolver struct {
 
 // tokenForm matches a valid token (RFC 8555 §8.3) of limited length, because it becomes a
 // path in every engine.
-var tokenForm = pattern.Lazy(`^[A-Za-z0-9_-]{1,256}$`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+})
 
 // Present implements acmez.Solver.
 func (s *httpSolver) Present(_ context.Context, c acme.Challenge) error {

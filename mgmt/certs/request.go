@@ -12,10 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // requestBits is the size of generated keys.
@@ -41,8 +40,10 @@ type RequestFields struct {
 var (
 	// hostPattern is compiled lazily. It takes 100 KiB, and package variables are
 	// initialised in every process of the appliance.
-	hostPattern = pattern.Lazy(`^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
-	country     = regexp.MustCompile(`^[A-Za-z]{2}$`)
+	hostPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+	})
+	country = regexp.MustCompile(`^[A-Za-z]{2}$`)
 )
 
 // idMail is the attribute emailAddress (PKCS #9), an IA5String.

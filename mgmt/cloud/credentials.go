@@ -1,9 +1,9 @@
 package cloud
 
 import (
+	"regexp"
 	"strings"
-
-	"github.com/sluicelb/sluice/core/pattern"
+	"sync"
 )
 
 // Provider is the provider of a cloud.
@@ -33,10 +33,18 @@ type Error struct{ Message string }
 func (e *Error) Error() string { return e.Message }
 
 var (
-	accessKey = pattern.Lazy(`^[A-Z0-9]{16,128}$`)
-	region    = pattern.Lazy(`^[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}$`)
-	principal = pattern.Lazy(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	tenant    = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
+	accessKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Z0-9]{16,128}$`)
+	})
+	region = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}$`)
+	})
+	principal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	})
+	tenant = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
+	})
 )
 
 // maxSecret is the greatest length of secrets in bytes.

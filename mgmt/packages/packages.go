@@ -13,12 +13,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
@@ -169,7 +169,9 @@ func (s *System) run(ctx context.Context) ([]byte, error) {
 
 // update is a line such as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8
 // Debian-Security:12/stable [amd64])"; a new package has no previous version.
-var update = pattern.Lazy(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
+var update = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
+})
 
 // parse reads the packages that apt would install.
 func parse(out []byte) (list []Package, number int) {

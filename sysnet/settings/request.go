@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Kind is the subject of a request. It determines the permissions of the process that
@@ -91,8 +92,12 @@ func ReadRequest(r io.Reader, kind Kind) (Request, error) {
 // Values allowed in configuration files: they contain no character with a special
 // meaning.
 var (
-	hostName  = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_.])?$`)
-	community = pattern.Lazy(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]{1,32}$`)
+	hostName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_.])?$`)
+	})
+	community = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]{1,32}$`)
+	})
 )
 
 const maxAddresses = farm.MaxSSHAddresses

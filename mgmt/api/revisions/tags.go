@@ -1,10 +1,11 @@
 package revisions
 
 import (
+	"regexp"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/sluicelb/sluice/core/pattern"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -25,7 +26,9 @@ func tagView(t store.Tag) TagView {
 }
 
 // tagForm matches valid tags. A tag is never a number, which would be ambiguous.
-var tagForm = pattern.Lazy(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+var tagForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+})
 
 // reserved lists words used by paths below /history.
 var reserved = []string{"tags", "rollback"}

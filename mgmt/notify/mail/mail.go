@@ -16,14 +16,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
-
-	"github.com/sluicelb/sluice/core/pattern"
 )
 
 // Server is a mail server.
@@ -164,7 +164,9 @@ func (m *Message) each() ([]*gomail.Msg, error) {
 
 // addressForm is stricter than RFC 5322: it excludes quoted parts and comments, which could
 // smuggle other content and are unused in practice.
-var addressForm = pattern.Lazy(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+var addressForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+})
 
 // maxAddress is the maximum length of an address (RFC 5321 §4.5.3.1.3).
 const maxAddress = 254

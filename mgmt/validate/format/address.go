@@ -3,13 +3,15 @@ package format
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
-
-	"github.com/sluicelb/sluice/core/pattern"
+	"sync"
 )
 
 // HostLabel matches one label of a host name.
-var HostLabel = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
+var HostLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
+})
 
 // VIP accepts an address that a farm can have.
 func VIP(s string) string {
