@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/farm/fieldtest"
 	"github.com/sluicelb/sluice/sysnet/firewall"
 )
 
@@ -59,4 +60,8 @@ func TestHostNeedsFollowThePacketPath(t *testing.T) {
 	if !one.same(need{true, true, nat4, true, true, nil}) {
 		t.Error("addresses are not only announced")
 	}
+}
+
+func TestNeedSameCoversEveryFieldExceptAddresses(t *testing.T) {
+	(&fieldtest.Comparison[need]{Equal: func(a, b *need) bool { return a.same(*b) }, Ignored: []string{"addresses"}}).Check(t)
 }

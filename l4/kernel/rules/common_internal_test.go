@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/farm/fieldtest"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
@@ -42,4 +43,9 @@ func TestFarmDifferencesUpdateTheBaseChains(t *testing.T) {
 			t.Errorf("%s: it contributes the same", what)
 		}
 	}
+}
+
+// make only creates the set of a key.
+func TestEntryEqualCoversEveryField(t *testing.T) {
+	(&fieldtest.Comparison[entry]{Equal: func(a, b *entry) bool { return a.equal(*b) }, Ignored: []string{"make"}}).Check(t)
 }
