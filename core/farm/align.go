@@ -1,8 +1,7 @@
 package farm
 
-// Align returns for each farm of now the position of the same farm in before, or -1. Two
-// farms are the same if they are equal and share their settings, which are immutable. IDs
-// are unique in each list. While farms keep their order it costs one comparison per farm.
+// Align returns for each farm of now the position of the same farm in before, or -1. The
+// same means Same. IDs are unique in each list. While farms keep their order it costs one comparison per farm.
 func Align(before, now []Farm) []int32 {
 	at := make([]int32, len(now))
 	var byID map[uint32]int // made when a farm is not at its expected position
@@ -24,7 +23,7 @@ func Align(before, now []Farm) []int32 {
 			}
 		}
 		next, at[i] = k+1, -1
-		if before[k] == now[i] {
+		if before[k].Same(&now[i]) {
 			at[i] = int32(k)
 		}
 	}

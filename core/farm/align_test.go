@@ -13,7 +13,7 @@ import (
 func alignedAnew(before, now []farm.Farm) []int32 {
 	at := make([]int32, len(now))
 	for i := range now {
-		at[i] = int32(slices.Index(before, now[i]))
+		at[i] = int32(slices.IndexFunc(before, func(f farm.Farm) bool { return f.Same(&now[i]) }))
 	}
 	return at
 }
@@ -47,7 +47,7 @@ func TestAlignFindsEachFarmThatStayed(t *testing.T) {
 		}
 		gone := farm.Gone(before, at)
 		for k := range before {
-			if is := !slices.Contains(now, before[k]); is != slices.Contains(gone, int32(k)) {
+			if is := !slices.ContainsFunc(now, func(f farm.Farm) bool { return f.Same(&before[k]) }); is != slices.Contains(gone, int32(k)) {
 				t.Errorf("%v are gone, position %d is: %t", gone, k, is)
 			}
 		}

@@ -23,7 +23,16 @@ type Config struct {
 }
 
 // Farm is a load-balanced service: a VIP and a virtual port with backends.
+//
+// A Farm also identifies one state of that service. Its settings (HTTP, L4, Global, Notes) are
+// immutable once its configuration is published: a change edits a Clone. Code that passes
+// configurations on keeps the settings of unchanged farms in the same memory (apply.share in
+// mgmt, snapshot.Reader in engines and netd). So an unchanged farm is Same in successive
+// configurations, and whatever was made of it can be kept. Align and Memo do this for lists;
+// Key is for maps. Same may be false for equal farms, which costs time only.
 type Farm struct {
+	_ [0]func() // Farms cannot be compared by ==: use Same or Key
+
 	// ID is stable and unique among farms, 1 … MaxFarmID; 0 means not assigned yet.
 	ID uint32 `json:"id,omitempty"`
 	// Name is unique among farms; renaming keeps ID.

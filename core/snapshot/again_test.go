@@ -70,12 +70,12 @@ func TestLargeFarmsThatStayAreDecodedOnce(t *testing.T) {
 		cfg.Farms[0].Global.Zones[0].Records[i] = farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.10"}
 	}
 	first := load(t, &w, &r, cfg)
-	if again := load(t, &w, &r, &farm.Config{Farms: cfg.Farms, Certificates: []farm.Certificate{{Name: "a"}}}); again.Farms[0] != first.Farms[0] {
+	if again := load(t, &w, &r, &farm.Config{Farms: cfg.Farms, Certificates: []farm.Certificate{{Name: "a"}}}); !again.Farms[0].Same(&first.Farms[0]) {
 		t.Error("a farm that stayed is not the same")
 	}
 	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[0].Clone()}}
 	next.Farms[0].Global.Zones[0].Records[9_999].Data = "192.0.2.11"
-	if changed := load(t, &w, &r, next); changed.Farms[0] == first.Farms[0] {
+	if changed := load(t, &w, &r, next); changed.Farms[0].Same(&first.Farms[0]) {
 		t.Error("a farm that changed is the same")
 	}
 }
@@ -88,13 +88,13 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[2], cfg.Farms[1].Clone(), cfg.Farms[0]}, Certificates: []farm.Certificate{{Name: "a"}}}
 	next.Farms[1].HTTP.Services[0].Backends[0].Port = 81
 	second := load(t, &w, &r, next)
-	if second.Farms[0] != first.Farms[2] || second.Farms[2] != first.Farms[0] || second.Farms[1] == first.Farms[1] {
+	if !second.Farms[0].Same(&first.Farms[2]) || !second.Farms[2].Same(&first.Farms[0]) || second.Farms[1].Same(&first.Farms[1]) {
 		t.Error("unchanged farms are not shared, or the changed one is")
 	}
 	if first.Farms[1].HTTP.Services[0].Backends[0].Port != 80 {
 		t.Error("an earlier result changed")
 	}
-	if load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])}); load(t, &w, &r, cfg).Farms[0] == first.Farms[0] {
+	if load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])}); load(t, &w, &r, cfg).Farms[0].Same(&first.Farms[0]) {
 		t.Error("a farm that was gone is remembered")
 	}
 }
@@ -115,7 +115,7 @@ func TestRefusedSnapshotIsNotReused(t *testing.T) {
 	if _, err := w.Publish(2, farmsWithIDs(1, 1), 0); !errors.Is(err, snapshot.ErrConfig) {
 		t.Fatal(err)
 	}
-	if again := load(t, &w, &r, farmsWithIDs(1)); again.Farms[0] != first.Farms[0] {
+	if again := load(t, &w, &r, farmsWithIDs(1)); !again.Farms[0].Same(&first.Farms[0]) {
 		t.Error("the farm was forgotten")
 	}
 }

@@ -57,8 +57,8 @@ func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 	return new(Reader).decode(b)
 }
 
-// Reader decodes successive snapshots. A farm whose bytes did not change has the same
-// memory in both results, so callers can detect changes by comparing farm.Farm values.
+// Reader decodes successive snapshots. A farm whose bytes did not change shares its
+// settings in both results, so callers can detect changes by farm.Farm.Same.
 // Callers must not modify the results. The zero value has no previous snapshot. Reader is
 // not safe for concurrent use.
 type Reader struct {

@@ -128,7 +128,7 @@ func TestIncrementalSnapshotEqualsWholeSnapshot(t *testing.T) {
 			}
 			for i := range next.Farms {
 				k, is := was[next.Farms[i].ID]
-				if is && reflect.DeepEqual(before.Farms[k], back.Farms[i]) && before.Farms[k] != back.Farms[i] {
+				if is && reflect.DeepEqual(before.Farms[k], back.Farms[i]) && !before.Farms[k].Same(&back.Farms[i]) {
 					t.Fatalf("farm %d stayed, and lies elsewhere", next.Farms[i].ID)
 				}
 			}

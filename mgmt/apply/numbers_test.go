@@ -85,7 +85,7 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 	if _, err := h.store.Commit(now, store.Meta{}); err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := apply.New(h.store, h.pub).Current(); again.Farms[0] != now.Farms[0] {
+	if again, _ := apply.New(h.store, h.pub).Current(); !again.Farms[0].Same(&now.Farms[0]) {
 		t.Error("a farm that has its numbers is copied")
 	}
 }

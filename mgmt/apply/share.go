@@ -9,14 +9,14 @@ import (
 )
 
 // share replaces the unchanged farms of cfg by the equal farms in old, so that both share
-// memory. Other code recognises an unchanged farm by its pointers (farm.Farm is comparable),
-// so that the cost of rules, documents, snapshots and revisions depends only on the changed
-// farms. Afterwards neither configuration may be modified.
+// memory and the farms are Same (farm.Farm). The cost of rules, documents, snapshots and
+// revisions then depends only on the changed farms. Afterwards neither configuration may be
+// modified.
 func share(old, cfg *farm.Config) {
 	before := byID{farms: old.Farms}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if was := before.farm(i, f.ID); was != nil && *f != *was && complete(was) && equal(was, f) {
+		if was := before.farm(i, f.ID); was != nil && !f.Same(was) && complete(was) && equal(was, f) {
 			*f = *was
 		}
 	}

@@ -27,7 +27,7 @@ func TestOnlyFinalFarmsAreShared(t *testing.T) {
 		c.lacks(&old.Farms[0], s, &s.Backends[0])
 		next := old.Clone()
 		share(old, next)
-		if shared := next.Farms[0] == old.Farms[0]; shared != c.shared {
+		if shared := next.Farms[0].Same(&old.Farms[0]); shared != c.shared {
 			t.Errorf("it lacks %s: shared %t, want %t", name, shared, c.shared)
 		}
 	}

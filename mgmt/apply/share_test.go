@@ -27,8 +27,8 @@ func TestChangeSharesUnchangedFarms(t *testing.T) {
 		return nil
 	})
 	now, _ := h.Current()
-	if now.Farms[0] != before.Farms[0] || now.Farms[1] == before.Farms[1] || now.Farms[2] == before.Farms[2] {
-		t.Errorf("shared: %t %t %t, want the first alone", now.Farms[0] == before.Farms[0], now.Farms[1] == before.Farms[1], now.Farms[2] == before.Farms[2])
+	if !now.Farms[0].Same(&before.Farms[0]) || now.Farms[1].Same(&before.Farms[1]) || now.Farms[2].Same(&before.Farms[2]) {
+		t.Errorf("shared: %t %t %t, want the first alone", now.Farms[0].Same(&before.Farms[0]), now.Farms[1].Same(&before.Farms[1]), now.Farms[2].Same(&before.Farms[2]))
 	}
 	if before.Farms[1].HTTP.ConnectTimeout == 7 {
 		t.Error("the configuration before was changed")
@@ -74,7 +74,7 @@ func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
 	before, _ := h.Current()
 	r, err := h.ChangeFarm(t.Context(), root, "test", 0, "two", func(cfg *farm.Config) error {
 		for i, want := range []bool{true, false, false, true, false} {
-			if shared := cfg.Farms[i] == before.Farms[i]; shared != want {
+			if shared := cfg.Farms[i].Same(&before.Farms[i]); shared != want {
 				t.Errorf("farm %s is shared: got %t, want %t", cfg.Farms[i].Name, shared, want)
 			}
 		}
@@ -86,7 +86,7 @@ func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, rev := h.Current()
-	if now.Farms[1].HTTP.ConnectTimeout != 7 || before.Farms[1].HTTP.ConnectTimeout == 7 || before.System.NTP.Server != "" || now.Farms[0] != before.Farms[0] {
+	if now.Farms[1].HTTP.ConnectTimeout != 7 || before.Farms[1].HTTP.ConnectTimeout == 7 || before.System.NTP.Server != "" || !now.Farms[0].Same(&before.Farms[0]) {
 		t.Errorf("connect time-out %d, before %d", now.Farms[1].HTTP.ConnectTimeout, before.Farms[1].HTTP.ConnectTimeout)
 	}
 	if rev.Number != r.Revision.Number || !strings.Contains(r.Diff, "contimeout: 7") {

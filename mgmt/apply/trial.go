@@ -67,7 +67,7 @@ func touchedBy(old, cfg *farm.Config) []string {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		was := slices.IndexFunc(old.Farms, func(o farm.Farm) bool { return o.ID == f.ID })
-		if was < 0 || old.Farms[was] != *f && !reflect.DeepEqual(&old.Farms[was], f) {
+		if was < 0 || !old.Farms[was].Same(f) && !reflect.DeepEqual(&old.Farms[was], f) {
 			out = append(out, f.Name)
 		}
 	}

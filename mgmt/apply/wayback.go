@@ -96,7 +96,7 @@ func farmAt(cfg *farm.Config, id uint32) *farm.Farm {
 
 // sameFarm compares the documents of farms, without the addresses of host names.
 func sameFarm(a, b *farm.Farm) bool {
-	return *a == *b || reflect.DeepEqual(a, b) || document.Diff(&farm.Config{Farms: []farm.Farm{*a}}, &farm.Config{Farms: []farm.Farm{*b}}) == ""
+	return a.Same(b) || reflect.DeepEqual(a, b) || document.Diff(&farm.Config{Farms: []farm.Farm{*a}}, &farm.Config{Farms: []farm.Farm{*b}}) == ""
 }
 
 func sameCheck(a, b *farm.Config, name string) bool {

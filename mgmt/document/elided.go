@@ -34,8 +34,8 @@ const (
 // elided is a pair of configurations without their shared runs.
 type elided struct {
 	old, now *farm.Config
-	made     map[farm.Farm]bool // the farms that may have marks
-	skipped  []int              // lines that each mark replaces, besides its own
+	made     map[farm.Key]bool // the farms that may have marks
+	skipped  []int             // lines that each mark replaces, besides its own
 }
 
 // elide removes the shared runs of farms with many records. It returns nil if there are none.
@@ -53,7 +53,7 @@ func elide(old, now *farm.Config) *elided {
 		if e == nil {
 			a, b := *old, *now
 			a.Farms, b.Farms = slices.Clone(old.Farms), slices.Clone(now.Farms)
-			e = &elided{old: &a, now: &b, made: map[farm.Farm]bool{}}
+			e = &elided{old: &a, now: &b, made: map[farm.Key]bool{}}
 		}
 		e.farm(&e.old.Farms[at], &e.now.Farms[i])
 	}
@@ -71,7 +71,7 @@ func (e *elided) farm(old, now *farm.Farm) {
 			z.SetRecords(b)
 		}
 	}
-	e.made[*old], e.made[*now] = true, true
+	e.made[old.Key()], e.made[now.Key()] = true, true
 }
 
 // records returns the records of both zones without the shared runs.

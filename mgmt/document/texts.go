@@ -8,21 +8,21 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Texts compares successive configurations like Diff. Farms that both share at the start and
-// the end (farm.Farm is comparable) are neither written nor compared. So a change of one farm
-// costs only the lines of that farm and its neighbours. The zero value is ready for use.
-// Methods are safe for concurrent use.
+// Texts compares successive configurations like Diff. Farms at the start and the end that are
+// Same (farm.Farm) are neither written nor compared. So a change of one farm costs only the
+// lines of that farm and its neighbours. The zero value is ready for use. Methods are safe for
+// concurrent use.
 type Texts struct {
 	mu     sync.Mutex
-	farms  map[farm.Farm][]string // the lines of the last comparison, without large farms
-	counts farm.Memo[*int]        // numbers of lines, for the heads of hunks; 0: not counted yet
+	farms  map[farm.Key][]string // the lines of the last comparison, without large farms
+	counts farm.Memo[*int]       // numbers of lines, for the heads of hunks; 0: not counted yet
 }
 
 // Diff returns the same as the function Diff.
 func (t *Texts) Diff(old, now *farm.Config) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := comparison{Texts: t, used: map[farm.Farm][]string{}}
+	c := comparison{Texts: t, used: map[farm.Key][]string{}}
 	defer func() { t.farms = c.used }()
 	if !c.narrow(old, now) {
 		return ""
@@ -38,8 +38,8 @@ func (t *Texts) Diff(old, now *farm.Config) string {
 // the end, old and now keep only those that may be context of a hunk.
 type comparison struct {
 	*Texts
-	used          map[farm.Farm][]string // the lines that the next comparison may need
-	oldHead, head []string               // the lines before the first farm, of old and now
+	used          map[farm.Key][]string // the lines that the next comparison may need
+	oldHead, head []string              // the lines before the first farm, of old and now
 	old, now      *farm.Config
 	skipped       int // lines of the farms left out at the start
 }
@@ -49,10 +49,10 @@ func (c *comparison) narrow(old, now *farm.Config) bool {
 	c.oldHead, c.head = headLines(old), headLines(now)
 	a, b := old.Farms, now.Farms
 	start, end := 0, 0
-	for start < min(len(a), len(b)) && a[start] == b[start] {
+	for start < min(len(a), len(b)) && a[start].Same(&b[start]) {
 		start++
 	}
-	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+	for end < min(len(a), len(b))-start && a[len(a)-1-end].Same(&b[len(b)-1-end]) {
 		end++
 	}
 	sameHead, sameFarms := slices.Equal(c.oldHead, c.head), start == len(a) && start == len(b)
@@ -126,7 +126,7 @@ func (t *Texts) count(farms []farm.Farm, n int) (total int) {
 func (c *comparison) lines(cfg *farm.Config, e *elided) (out []string) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if e != nil && e.made[*f] {
+		if e != nil && e.made[f.Key()] {
 			out = append(out, writtenLines(f)...)
 		} else {
 			out = append(out, c.linesOf(f)...)
@@ -137,15 +137,16 @@ func (c *comparison) lines(cfg *farm.Config, e *elided) (out []string) {
 
 // linesOf returns the lines of a farm.
 func (c *comparison) linesOf(f *farm.Farm) []string {
-	lines, known := c.used[*f]
+	key := f.Key()
+	lines, known := c.used[key]
 	if !known {
-		lines, known = c.farms[*f]
+		lines, known = c.farms[key]
 	}
 	if !known {
 		lines = writtenLines(f)
 	}
 	if !isLarge(f) {
-		c.used[*f] = lines
+		c.used[key] = lines
 	}
 	return lines
 }

@@ -31,9 +31,9 @@ func TestLinesAreKeptOfChangedFarmsAndNeighbours(t *testing.T) {
 	if len(texts.farms) > 6 {
 		t.Errorf("lines of %d farms are kept, want those of neighbours and of the changed farm before and after", len(texts.farms))
 	}
-	first := &texts.farms[cfg.Farms[20]][0]
+	first := &texts.farms[cfg.Farms[20].Key()][0]
 	old := change()
-	if &texts.farms[old.Farms[20]][0] != first {
+	if &texts.farms[old.Farms[20].Key()][0] != first {
 		t.Error("the lines of the farm before the second change were written again")
 	}
 }

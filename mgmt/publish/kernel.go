@@ -88,7 +88,7 @@ func (p *Publisher) ofKernel(cfg *farm.Config) (farms []farm.Farm) {
 // sameFarms reports whether two lists are equal. Farms that share their settings cost one
 // comparison.
 func sameFarms(a, b []farm.Farm) bool {
-	return slices.EqualFunc(a, b, func(a, b farm.Farm) bool { return a == b || reflect.DeepEqual(a, b) })
+	return slices.EqualFunc(a, b, func(a, b farm.Farm) bool { return a.Same(&b) || reflect.DeepEqual(a, b) })
 }
 
 // reached returns f without the backends that have no address: no rule is possible for them.

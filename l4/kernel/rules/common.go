@@ -52,7 +52,9 @@ func together(in *Input, list []*compiled, problems map[uint32]string) *common {
 
 // fits reports whether together would have the same result for these farms, without problems.
 func (b *common) fits(in *Input, list []*compiled) bool {
-	if b.own != claim.Own() || b.hold != in.Hold || len(list) != len(b.farms) || !slices.Equal(b.transparent, in.Transparent) {
+	same := func(x, y farm.Farm) bool { return x.Same(&y) }
+	if b.own != claim.Own() || b.hold != in.Hold || len(list) != len(b.farms) ||
+		!slices.EqualFunc(b.transparent, in.Transparent, same) {
 		return false
 	}
 	for i, one := range list {

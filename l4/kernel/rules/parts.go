@@ -174,7 +174,7 @@ func hopOf(in *Input, b *farm.Backend) (h hop) {
 
 // same reports whether the farm has these dependencies in an input.
 func (d *dependencies) same(in *Input, f *farm.Farm) bool {
-	if d.farm != *f || d.own != claim.Own() || d.flushed != in.Flushed[f.ID] {
+	if !d.farm.Same(f) || d.own != claim.Own() || d.flushed != in.Flushed[f.ID] {
 		return false
 	}
 	for i := range f.L4.Backends {

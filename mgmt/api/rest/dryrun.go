@@ -128,7 +128,7 @@ func (c *Call) raised() (out []field.Error) {
 	if next := c.tried.Config; next != nil {
 		for i := range next.Farms {
 			f := &next.Farms[i]
-			if was := c.Config.Farm(f.Name); was != nil && *was == *f {
+			if was := c.Config.Farm(f.Name); was != nil && was.Same(f) {
 				same[validate.FarmPath(f.Name)] = true
 			}
 		}
