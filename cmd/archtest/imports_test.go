@@ -90,6 +90,7 @@ var rules = []rule{
 	{"core/loop", nil, "loop knows no farms and no neighbours"},
 	{"core/health", []string{"core/farm", "core/shm"}, "health imports farm and shm only"},
 	{"core/stats", []string{"core/farm", "core/shm"}, "stats imports farm and shm only"},
+	{"core/regexcost", nil, "regexcost imports nothing of ours"},
 	{"core/registry", nil, "registry imports nothing of ours"},
 	{"core/list", nil, "list imports nothing of ours"},
 	{"core/stacks", nil, "stacks imports nothing of ours"},

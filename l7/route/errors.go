@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrTooLarge means that a pattern or its compiled program exceeds MaxPattern or MaxProgram.
+// ErrTooLarge means that a pattern exceeds MaxPattern or a limit of regexcost.
 var ErrTooLarge = errors.New("pattern is too large")
 
 // ErrNotRE2 means that a pattern uses a construct of backtracking engines (PCRE) without

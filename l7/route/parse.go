@@ -7,20 +7,11 @@ import (
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/regexcost"
 )
 
-// Limits of one pattern. A program of MaxProgram instructions takes about
-// 400 KB and bounds the work per input byte; hand-written rules stay far below.
-const (
-	// MaxPattern is the longest pattern in bytes.
-	MaxPattern = 4096
-	// MaxProgram is the largest compiled program in instructions, counted
-	// with repeats written out.
-	MaxProgram = 10_000
-	// maxRanges bounds the character ranges of all classes of a pattern, because short
-	// classes like \pL expand to hundreds.
-	maxRanges = 32_000
-)
+// MaxPattern is the longest pattern in bytes. See regexcost for the other limits.
+const MaxPattern = 4096
 
 // pattern is one distinct host or URL pattern.
 type pattern struct {
@@ -97,40 +88,13 @@ func limited(text string) error {
 	if err != nil {
 		return explain(err)
 	}
-	if n := programSize(tree); n > MaxProgram {
-		return fmt.Errorf("%w: it needs more than %d steps; use smaller repeats", ErrTooLarge, MaxProgram)
+	if regexcost.Steps(tree) > regexcost.MaxSteps {
+		return fmt.Errorf("%w: it needs more than %d steps; use smaller repeats", ErrTooLarge, regexcost.MaxSteps)
 	}
-	if n := rangeCount(tree); n > maxRanges {
-		return fmt.Errorf("%w: its character classes hold %d ranges, at most %d are allowed", ErrTooLarge, n, maxRanges)
+	if n := regexcost.Ranges(tree); n > regexcost.MaxRanges {
+		return fmt.Errorf("%w: its character classes hold %d ranges, at most %d are allowed", ErrTooLarge, n, regexcost.MaxRanges)
 	}
 	return nil
-}
-
-// programSize counts instructions with repeats written out. It stops beyond the limit, so
-// that nested repeats cannot overflow.
-func programSize(re *syntax.Regexp) int {
-	n := 1
-	if re.Op == syntax.OpLiteral {
-		n = len(re.Rune)
-	}
-	for _, sub := range re.Sub {
-		n += 1 + programSize(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(1, re.Min, re.Max)
-	}
-	return min(n, MaxProgram+1)
-}
-
-func rangeCount(re *syntax.Regexp) int {
-	n := 0
-	if re.Op == syntax.OpCharClass {
-		n = len(re.Rune) / 2
-	}
-	for _, sub := range re.Sub {
-		n += rangeCount(sub)
-	}
-	return n
 }
 
 // matches runs the defining regular expression. Parameter bare is the length of the host

@@ -7,15 +7,9 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/sluicelb/sluice/core/regexcost"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
-)
-
-// Limits of a compiled regex, counted as in the engine (l7/route). Without them, a short
-// pattern with repetitions or large classes can take megabytes.
-const (
-	maxProgram = 10_000 // steps, with repetitions expanded
-	maxRanges  = 32_000 // character ranges of all classes
 )
 
 // checkPattern compiles a regex like the engine (RE2 syntax), and explains common features
@@ -56,39 +50,12 @@ func compilePattern(s string) (groups int, problem string) {
 		return 0, explainPattern(s, err)
 	}
 	switch {
-	case programSize(re) > maxProgram:
-		return 0, fmt.Sprintf("it has more than %d steps when it is compiled: use smaller repetitions", maxProgram)
-	case rangeCount(re) > maxRanges:
-		return 0, fmt.Sprintf("its character classes hold more than %d ranges", maxRanges)
+	case regexcost.Steps(re) > regexcost.MaxSteps:
+		return 0, fmt.Sprintf("it has more than %d steps when it is compiled: use smaller repetitions", regexcost.MaxSteps)
+	case regexcost.Ranges(re) > regexcost.MaxRanges:
+		return 0, fmt.Sprintf("its character classes hold more than %d ranges", regexcost.MaxRanges)
 	}
 	return re.MaxCap(), ""
-}
-
-// programSize counts steps. It stops once the limit is exceeded, so that nested repetitions
-// cannot overflow.
-func programSize(re *syntax.Regexp) int {
-	n := 1
-	if re.Op == syntax.OpLiteral {
-		n = len(re.Rune)
-	}
-	for _, sub := range re.Sub {
-		n += 1 + programSize(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(1, re.Min, re.Max)
-	}
-	return min(n, maxProgram+1)
-}
-
-func rangeCount(re *syntax.Regexp) int {
-	n := 0
-	if re.Op == syntax.OpCharClass {
-		n = len(re.Rune) / 2
-	}
-	for _, sub := range re.Sub {
-		n += rangeCount(sub)
-	}
-	return n
 }
 
 // explainPattern names the feature of another regex engine that a pattern uses.
