@@ -1,5 +1,7 @@
 package http2
 
+import "github.com/sluicelb/sluice/core/list"
+
 // Handler receives the events of a connection. Its methods are called within Receive and
 // Resume, on the caller's goroutine. They may call any method of the connection and its
 // streams except Receive. Slices are valid until the method returns.
@@ -58,18 +60,17 @@ type Conn struct {
 	resets bucket
 	noise  bucket
 
-	table       []*Stream
-	small       [smallTable]*Stream
-	streams     int
-	first, last *Stream // queue of streams waiting for room
-	waiting     int     // its length
-	peerLast    uint32  // highest stream opened by the peer
-	nextID      uint32  // number of the next stream opened here
-	closed      [32]uint32
-	closedAt    uint8
-	rests       [4]rest
-	exhausted   bool // one of them has used up its window
-	restAt      uint8
+	table     []*Stream
+	small     [smallTable]*Stream
+	streams   int
+	waiting   list.List[Stream] // streams waiting for room
+	peerLast  uint32            // highest stream opened by the peer
+	nextID    uint32            // number of the next stream opened here
+	closed    [32]uint32
+	closedAt  uint8
+	rests     [4]rest
+	exhausted bool // one of them has used up its window
+	restAt    uint8
 
 	peerWindow  int32 // initial send window of streams
 	peerStreams uint32

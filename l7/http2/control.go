@@ -114,7 +114,7 @@ func (c *Conn) widen(n int64) *Error {
 		return ErrWindowOverflow
 	}
 	c.sendWindow += int32(n)
-	c.again = c.again || c.waiting > 0
+	c.again = c.again || c.waiting.Len() > 0
 	return c.spend(costFrame, ErrUpdateFlood)
 }
 

@@ -30,7 +30,7 @@ func (c *Conn) room(s *Stream) int {
 	switch {
 	case c.turn == s:
 		n = min(n, c.share)
-	case c.waiting > 0:
+	case c.waiting.Len() > 0:
 		return 0 // others wait already
 	}
 	return max(0, min(n, int(s.sendWindow)))
@@ -60,37 +60,15 @@ func (s *Stream) wait() {
 }
 
 func (c *Conn) enqueue(s *Stream) {
-	if s.state&queued != 0 {
-		return
+	if !s.queued.Listed() {
+		c.waiting.PushBack(&s.queued, s)
 	}
-	s.state |= queued
-	s.before, s.after = c.last, nil
-	if c.last != nil {
-		c.last.after = s
-	} else {
-		c.first = s
-	}
-	c.last = s
-	c.waiting++
 }
 
 func (c *Conn) dequeue(s *Stream) {
-	if s.state&queued == 0 {
-		return
+	if s.queued.Listed() {
+		c.waiting.Remove(&s.queued)
 	}
-	s.state &^= queued
-	if s.before != nil {
-		s.before.after = s.after
-	} else {
-		c.first = s.after
-	}
-	if s.after != nil {
-		s.after.before = s.before
-	} else {
-		c.last = s.before
-	}
-	s.before, s.after = nil, nil
-	c.waiting--
 }
 
 // opened queues a stream whose own window was opened.
@@ -122,8 +100,8 @@ func (c *Conn) pump() {
 		return
 	}
 	c.again = false
-	for c.first != nil {
-		s, n := c.first, c.available()
+	for c.waiting.Len() > 0 {
+		s, n := c.waiting.First(), c.available()
 		if n <= 0 {
 			if c.sendWindow <= 0 && s.blocked == 0 {
 				s.blocked = c.sh.now() // so far it had waited for the output only
@@ -131,7 +109,7 @@ func (c *Conn) pump() {
 			return
 		}
 		c.dequeue(s)
-		c.turn, c.share = s, max(minShare, n/(c.waiting+1))
+		c.turn, c.share = s, max(minShare, n/(c.waiting.Len()+1))
 		c.handler.Writable(s)
 		c.turn = nil
 	}

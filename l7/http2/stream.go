@@ -1,5 +1,7 @@
 package http2
 
+import "github.com/sluicelb/sluice/core/list"
+
 // Stream carries one exchange. It belongs to its owner from Handler.Head or Conn.Open until
 // one of these events, after which it must not be used:
 //
@@ -13,19 +15,19 @@ type Stream struct {
 	// Owner is for the caller's use.
 	Owner any
 
-	conn          *Conn
-	chain         *Stream // next stream in the same table slot
-	before, after *Stream // neighbours in the queue
-	id            uint32
-	state         state
-	sendWindow    int32 // bytes we may send; negative after the peer reduced its window
-	recvWindow    int32 // bytes the peer may send
-	window        int32 // target of recvWindow
-	held          int32 // bytes delivered but not consumed
-	owed          int32 // bytes consumed but not yet credited to the peer
-	moved         int32 // bytes consumed since the window last grew
-	length        int64 // missing bytes of Content-Length; valid if counted
-	blocked       int64 // time since which no byte could be sent; 0 if one could
+	conn       *Conn
+	chain      *Stream            // next stream in the same table slot
+	queued     list.Links[Stream] // in the queue of the connection
+	id         uint32
+	state      state
+	sendWindow int32 // bytes we may send; negative after the peer reduced its window
+	recvWindow int32 // bytes the peer may send
+	window     int32 // target of recvWindow
+	held       int32 // bytes delivered but not consumed
+	owed       int32 // bytes consumed but not yet credited to the peer
+	moved      int32 // bytes consumed since the window last grew
+	length     int64 // missing bytes of Content-Length; valid if counted
+	blocked    int64 // time since which no byte could be sent; 0 if one could
 }
 
 // state is a set of flags.
@@ -40,7 +42,6 @@ const (
 	noBody                        // the received message has no body, whatever its fields say
 	counted                       // it has a Content-Length
 	tunnel                        // extended CONNECT: bytes of another protocol
-	queued                        // in the connection's queue
 	short                         // waits for its own window
 	unprocessed                   // the peer did not process it
 )

@@ -3,6 +3,8 @@ package state
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/sluicelb/sluice/core/list"
 )
 
 // Queue holds the exchanges of a service that wait while all its backends are at their
@@ -13,19 +15,18 @@ import (
 // release checks the count afterwards, so one of them sees the other. A turn that ends for
 // any reason is passed on if there is more room.
 type Queue struct {
-	count       atomic.Int64  // see Len
-	waiting     *atomic.Int64 // total of all queues, or nil; increased first
-	mu          sync.Mutex
-	first, last *Waiting
+	count   atomic.Int64  // see Len
+	waiting *atomic.Int64 // total of all queues, or nil; increased first
+	mu      sync.Mutex
+	queued  list.List[Waiting]
 }
 
 // Waiting is an entry of a queue. All fields except Call are protected by the queue's lock.
 type Waiting struct {
 	// Call reports that its turn has come. It is called on any goroutine without the lock,
 	// and must be set before Join.
-	Call       func()
-	next, prev *Waiting
-	listed     bool // in the queue; otherwise its turn has come
+	Call  func()
+	links list.Links[Waiting] // in the queue; otherwise its turn has come
 }
 
 // Len returns the number of waiters. A waiter counts until Done, so that newcomers cannot
@@ -53,9 +54,9 @@ func (q *Queue) Released() {
 // Wake gives the first waiter its turn.
 func (q *Queue) Wake() {
 	q.mu.Lock()
-	first := q.first
+	first := q.queued.First()
 	if first != nil {
-		q.remove(first)
+		q.queued.Remove(&first.links)
 	}
 	q.mu.Unlock()
 	if first != nil {
@@ -88,43 +89,17 @@ func (q *Queue) Rejoin(wt *Waiting) {
 func (q *Queue) Leave(wt *Waiting) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !wt.listed {
+	if !wt.links.Listed() {
 		return false
 	}
-	q.remove(wt)
+	q.queued.Remove(&wt.links)
 	return true
 }
 
 func (q *Queue) add(wt *Waiting, front bool) {
-	wt.listed = true
 	if front {
-		wt.prev, wt.next = nil, q.first
+		q.queued.PushFront(&wt.links, wt)
 	} else {
-		wt.prev, wt.next = q.last, nil
+		q.queued.PushBack(&wt.links, wt)
 	}
-	if wt.prev != nil {
-		wt.prev.next = wt
-	} else {
-		q.first = wt
-	}
-	if wt.next != nil {
-		wt.next.prev = wt
-	} else {
-		q.last = wt
-	}
-}
-
-func (q *Queue) remove(wt *Waiting) {
-	wt.listed = false
-	if wt.prev != nil {
-		wt.prev.next = wt.next
-	} else {
-		q.first = wt.next
-	}
-	if wt.next != nil {
-		wt.next.prev = wt.prev
-	} else {
-		q.last = wt.prev
-	}
-	wt.next, wt.prev = nil, nil
 }
