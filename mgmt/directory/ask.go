@@ -58,13 +58,13 @@ var refusals = []uint16{ldap.LDAPResultInvalidCredentials, ldap.LDAPResultInappr
 // open connects to the directory and binds as the user for searches. end closes the
 // connection.
 func (d *Directory) open(ctx context.Context) (s Settings, c *ldap.Conn, end func(), err error) {
-	k, err := d.read()
+	k, err := d.kept.Read()
 	if s = k.Settings.complete(); err != nil || s.Host == "" {
 		return s, nil, nil, errors.Join(err, notSet(s))
 	}
 	var password []byte
 	if s.BindDN != "" {
-		if password, err = d.options.Secrets.OpenSecret(purpose, k.Password); err != nil {
+		if password, err = d.kept.Open(k.Password); err != nil {
 			return s, nil, nil, err
 		}
 		defer clear(password)

@@ -17,6 +17,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/sluicelb/sluice/mgmt/outbound"
+	"github.com/sluicelb/sluice/mgmt/sealed"
 )
 
 // Security is the protection of a connection.
@@ -93,22 +94,10 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Keeper stores values by name; *store.Store implements it.
-type Keeper interface {
-	ReadDocument(name string, into any) (found bool, err error)
-	WriteDocument(name string, value any) error
-}
-
-// Sealer encrypts secrets for a purpose; *certs.Book implements it.
-type Sealer interface {
-	SealSecret(purpose string, plain []byte) ([]byte, error)
-	OpenSecret(purpose string, sealed []byte) ([]byte, error)
-}
-
 // Options holds the parameters of a Directory.
 type Options struct {
-	Keeper  Keeper
-	Secrets Sealer
+	Keeper  sealed.Keeper
+	Secrets sealed.Sealer
 	// Authority returns a list of CAs in PEM.
 	Authority func(name string) ([]byte, error)
 	Log       *slog.Logger // nil discards
@@ -118,18 +107,14 @@ type Options struct {
 // goroutine.
 type Directory struct {
 	options Options
-	write   sync.Mutex
+	kept    sealed.Document[kept]
 }
 
 // New returns the directory with the settings from the keeper.
 func New(o Options) *Directory {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Directory{options: o}
+	return &Directory{options: o, kept: sealed.Document[kept]{Keeper: o.Keeper, Sealer: o.Secrets, Name: "ldap", Purpose: "the directory (ldap)"}}
 }
-
-// document is the name of the stored settings. purpose is the purpose of sealing the
-// password.
-const document, purpose = "ldap", "the directory (ldap)"
 
 // kept holds the stored settings.
 type kept struct {
@@ -137,27 +122,26 @@ type kept struct {
 	Password []byte `json:"password,omitempty"` // sealed
 }
 
-func (d *Directory) read() (k kept, err error) {
-	_, err = d.options.Keeper.ReadDocument(document, &k)
-	return k, err
-}
-
 // Settings returns the settings with their defaults, and whether there is a password for
 // searches. Without a host nothing is configured.
 func (d *Directory) Settings() (s Settings, password bool, err error) {
-	k, err := d.read()
+	k, err := d.kept.Read()
 	return k.Settings.complete(), len(k.Password) > 0, err
 }
 
 // Plan returns the settings as Set would store them, or the reason why it would refuse
 // them.
 func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
+	before, err := d.kept.Read()
+	if err != nil {
+		return s.complete(), err
+	}
+	return d.plan(&before, s, password)
+}
+
+func (d *Directory) plan(before *kept, s Settings, password *string) (Settings, error) {
 	s = s.complete()
 	if err := s.check(d.options.Authority); err != nil {
-		return s, err
-	}
-	before, err := d.read()
-	if err != nil {
 		return s, err
 	}
 	was := before.complete()
@@ -183,26 +167,20 @@ func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
 // Set changes the settings for future logins. A nil password keeps the current one. An
 // *Error is the reason of a refusal.
 func (d *Directory) Set(s Settings, password *string) error {
-	d.write.Lock()
-	defer d.write.Unlock()
-	s, err := d.Plan(s, password)
-	if err != nil {
-		return err
-	}
-	next, err := d.read()
-	if err != nil {
-		return err
-	}
-	next.Settings = s
-	switch {
-	case s.BindDN == "":
-		next.Password = nil
-	case password != nil:
-		if next.Password, err = d.options.Secrets.SealSecret(purpose, []byte(*password)); err != nil {
-			return invalid("bind_password cannot be kept: %s", err)
+	return d.kept.Change(func(k *kept) (err error) {
+		if k.Settings, err = d.plan(k, s, password); err != nil {
+			return err
 		}
-	}
-	return d.options.Keeper.WriteDocument(document, next)
+		switch {
+		case k.BindDN == "":
+			k.Password = nil
+		case password != nil:
+			if k.Password, err = d.kept.Seal(*password); err != nil {
+				return invalid("bind_password cannot be kept: %s", err)
+			}
+		}
+		return nil
+	})
 }
 
 // hostForm is the form of a DNS name; addresses are parsed.

@@ -36,7 +36,7 @@ type known struct {
 
 // asked returns the configured provider with recent metadata, and the configuration for it.
 func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
-	k, err := c.read()
+	k, err := c.kept.Read()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +50,7 @@ func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
 	}
 	config := &oauth2.Config{ClientID: s.ClientID, Endpoint: p.provider.Endpoint(), RedirectURL: s.Redirect, Scopes: append([]string{oidc.ScopeOpenID}, s.Scopes...)}
 	if len(k.Secret) > 0 {
-		secret, err := c.options.Secrets.OpenSecret(purpose, k.Secret)
+		secret, err := c.kept.Open(k.Secret)
 		if err != nil {
 			return nil, nil, err
 		}

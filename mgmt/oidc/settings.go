@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/sluicelb/sluice/mgmt/outbound"
+	"github.com/sluicelb/sluice/mgmt/sealed"
 )
 
 // Callback is the end of a redirect's path, below the base of the API.
@@ -62,22 +63,10 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Keeper stores values by name; *store.Store implements it.
-type Keeper interface {
-	ReadDocument(name string, into any) (found bool, err error)
-	WriteDocument(name string, value any) error
-}
-
-// Sealer encrypts secrets for a purpose; *certs.Book implements it.
-type Sealer interface {
-	SealSecret(purpose string, plain []byte) ([]byte, error)
-	OpenSecret(purpose string, sealed []byte) ([]byte, error)
-}
-
 // Options holds the parameters of a Client.
 type Options struct {
-	Keeper  Keeper
-	Secrets Sealer
+	Keeper  sealed.Keeper
+	Secrets sealed.Sealer
 	// Authority returns a list of CAs in PEM.
 	Authority func(name string) ([]byte, error)
 	Log       *slog.Logger // nil discards
@@ -88,7 +77,7 @@ type Options struct {
 // goroutine.
 type Client struct {
 	options Options
-	write   sync.Mutex // settings
+	kept    sealed.Document[kept]
 	seal    seal
 	spent   spent
 
@@ -102,40 +91,38 @@ func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Client{options: o, seal: newSeal()}
+	return &Client{options: o, seal: newSeal(),
+		kept: sealed.Document[kept]{Keeper: o.Keeper, Sealer: o.Secrets, Name: "oidc", Purpose: "the client (oidc)"}}
 }
 
-// document is the name of the stored settings. purpose is the purpose of sealing the
-// secret.
-const document, purpose = "oidc", "the client (oidc)"
-
+// kept holds the stored settings.
 type kept struct {
 	Settings
 	Secret []byte `json:"secret,omitempty"` // sealed
 }
 
-func (c *Client) read() (k kept, err error) {
-	_, err = c.options.Keeper.ReadDocument(document, &k)
-	return k, err
-}
-
 // Settings returns the settings with their defaults, and whether there is a secret.
 func (c *Client) Settings() (s Settings, secret bool, err error) {
-	k, err := c.read()
+	k, err := c.kept.Read()
 	return k.Settings.complete(), len(k.Secret) > 0, err
 }
 
 // Plan returns the settings as Set would store them, or the reason why it would refuse
 // them.
 func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
+	before, err := c.kept.Read()
+	if err != nil {
+		return s.complete(), err
+	}
+	return c.plan(&before, s, secret)
+}
+
+func (c *Client) plan(before *kept, s Settings, secret *string) (Settings, error) {
 	s = s.complete()
 	if err := s.check(c.options.Authority); err != nil {
 		return s, err
 	}
-	before, err := c.read()
 	switch {
-	case err != nil:
-		return s, err
 	case secret == nil && len(before.Secret) > 0 && (s.Issuer != before.Issuer || s.CA != before.CA):
 		return s, invalid("client_secret must be sent again when issuer or ca change: it was given for another provider")
 	case secret != nil && len(*secret) > maxText:
@@ -149,27 +136,21 @@ func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
 // Set changes the settings for future logins. A nil secret keeps the current one, an empty
 // one removes it. An *Error is the reason of a refusal.
 func (c *Client) Set(s Settings, secret *string) error {
-	c.write.Lock()
-	defer c.write.Unlock()
-	s, err := c.Plan(s, secret)
-	if err != nil {
-		return err
-	}
-	next, err := c.read()
-	if err != nil {
-		return err
-	}
-	next.Settings = s
-	switch {
-	case secret == nil:
-	case *secret == "":
-		next.Secret = nil
-	default:
-		if next.Secret, err = c.options.Secrets.SealSecret(purpose, []byte(*secret)); err != nil {
-			return invalid("client_secret cannot be kept: %s", err)
+	return c.kept.Change(func(k *kept) (err error) {
+		if k.Settings, err = c.plan(k, s, secret); err != nil {
+			return err
 		}
-	}
-	return c.options.Keeper.WriteDocument(document, next)
+		switch {
+		case secret == nil:
+		case *secret == "":
+			k.Secret = nil
+		default:
+			if k.Secret, err = c.kept.Seal(*secret); err != nil {
+				return invalid("client_secret cannot be kept: %s", err)
+			}
+		}
+		return nil
+	})
 }
 
 const (
