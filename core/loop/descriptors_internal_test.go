@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/descriptortest"
 )
 
 // lowest returns the lowest free descriptor.
@@ -25,17 +27,8 @@ func lowest(t *testing.T, file *os.File) int {
 // within calls fn while only descriptors below limit may be opened.
 func within(t *testing.T, limit int, fn func()) {
 	t.Helper()
-	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
-	now := was
-	now.Cur = uint64(limit)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &now); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &was); readLimit() }()
-	fn()
+	defer readLimit()
+	descriptortest.Within(t, limit, fn)
 }
 
 // A loop that cannot be created for lack of descriptors leaves none open.

@@ -3,11 +3,13 @@ package shm_test
 import (
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/shm"
 )
 
@@ -30,22 +32,7 @@ func TestSendWaitsWhileTooManyDescriptorsAreInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	low := limit
-	low.Cur = 100
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		t.Fatal(err)
-	}
-	restored := false
-	restore := func() {
-		if !restored {
-			restored = true
-			_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)
-		}
-	}
+	restore := sync.OnceFunc(descriptortest.Limit(t, 100))
 	defer restore()
 	sent := make(chan error, 1)
 	go func() {

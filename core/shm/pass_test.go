@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/shm"
 )
 
@@ -150,19 +151,9 @@ func TestReceiveAtTheDescriptorLimitFailsAndLeaksNothing(t *testing.T) {
 	a, b := pair(t)
 	noLeak(t, func() {
 		sendRaw(t, a, []byte("m"), 20)
-		var limit, low syscall.Rlimit
-		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-			t.Fatal(err)
-		}
-		low = limit
-		low.Cur = uint64(descriptors()) + 5
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &low); err != nil {
-			t.Fatal(err)
-		}
+		restore := descriptortest.Limit(t, descriptors()+5)
 		_, files, err := shm.Receive(b, make([]byte, 10))
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-			t.Fatal(err)
-		}
+		restore()
 		if !errors.Is(err, shm.ErrTruncated) || files != nil {
 			t.Errorf("got %d files, %v, want ErrTruncated", len(files), err)
 		}

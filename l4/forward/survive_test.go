@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/sluicelb/sluice/core/descriptortest"
 )
 
 // Without descriptors new clients wait, existing ones continue, and others are served when
@@ -27,10 +29,6 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	a.publish(f)
 	early := a.dial(f)
 	line(t, early)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
 	// The clients' sockets are opened before the limit is set, so that only the appliance
 	// lacks descriptors.
 	var waiting, taken []int
@@ -41,11 +39,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 		}
 		waiting = append(waiting, fd)
 	}
-	few := was
-	few.Cur = uint64(openDescriptors(t) + 12)
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
+	descriptortest.Limit(t, openDescriptors(t)+12)
 	for { // all of them: accepted but unserved connections would release theirs
 		fd, err := syscall.Dup(waiting[0])
 		if err != nil {

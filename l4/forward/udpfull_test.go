@@ -3,30 +3,18 @@ package forward_test
 import (
 	"net/netip"
 	"sync"
-	"syscall"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/loop"
 )
 
 // fewFlows starts an engine with a limit of a few hundred flows.
 func fewFlows(t *testing.T, loops int) (a *appliance, most int) {
 	t.Helper()
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
-	few := was
-	few.Cur = 400
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-			t.Fatal(err)
-		}
-	}()
-	return newAppliance(t, loops), int(few.Cur) * 3 / 4
+	const few = 400
+	defer descriptortest.Limit(t, few)()
+	return newAppliance(t, loops), few * 3 / 4
 }
 
 // No flow is evicted for a client that is refused anyway.

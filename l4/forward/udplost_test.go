@@ -6,10 +6,10 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
@@ -90,23 +90,13 @@ func TestUnconnectableUDPBackendIsDown(t *testing.T) {
 // noDescriptors uses up all descriptors of the process; give releases one.
 func noDescriptors(t *testing.T) (give func()) {
 	t.Helper()
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
-	few := was
-	few.Cur = 300
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, 300)
 	var taken []*os.File
 	t.Cleanup(func() {
 		for _, f := range taken {
 			_ = f.Close()
 		}
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
-			t.Error(err)
-		}
+		restore()
 	})
 	for {
 		f, err := os.Open(os.DevNull)

@@ -11,6 +11,7 @@ import (
 	ct "github.com/ti-mo/conntrack"
 	"golang.org/x/sys/unix"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
@@ -59,20 +60,10 @@ func TestKernelErrorsAreReported(t *testing.T) {
 			t.Errorf("%s, not permitted: %v", what, err)
 		}
 	}
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	tight := before
-	tight.Cur = 0
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &tight); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, 0)
 	all = everything(t.Context())
 	_, all["use"] = conntrack.Used()
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	restore()
 	for what, err := range all {
 		if !errors.Is(err, unix.EMFILE) || !strings.HasPrefix(err.Error(), "tracked connections: ") {
 			t.Errorf("%s, without a descriptor: %v", what, err)

@@ -13,8 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/core/shm"
@@ -264,20 +263,10 @@ func TestClosedSocketEndsNetd(t *testing.T) {
 func TestOpenIsAtomicWithoutDescriptors(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	_ = openSockets(t, c, addr, 1)[0].Close()
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
 	held := descriptors(t)
-	tight := before
-	tight.Cur = uint64(held + 5)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &tight); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, held+5)
 	_, err := c.Open(t.Context(), ctl.KeyTCP(addr), 60)
-	if limitErr := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); limitErr != nil {
-		t.Fatal(limitErr)
-	}
+	restore()
 	if !errors.Is(err, ctl.ErrTooMany) {
 		t.Errorf("refused by %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
@@ -25,19 +26,9 @@ func TestNextHopFormatsAsText(t *testing.T) {
 }
 
 func TestWatchFailsWithoutDescriptors(t *testing.T) {
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	none := before
-	none.Cur = 0
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, 0)
 	w, err := neigh.Watch(slog.New(slog.DiscardHandler))
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	restore()
 	if w != nil || !errors.Is(err, unix.EMFILE) {
 		t.Errorf("%v, %v", w, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sluicelb/sluice/core/descriptortest"
 )
 
 // message encodes a netlink message of the kernel.
@@ -139,22 +141,12 @@ func TestMessagesOfOtherProcessesAreIgnored(t *testing.T) {
 
 // Queries open a socket, which fails without a free descriptor.
 func TestKernelQueriesFailWithoutDescriptors(t *testing.T) {
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	none := before
-	none.Cur = 0
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, 0)
 	_, generation := Generation()
 	_, rules := CountRules(Table{"inet", "sluice"})
 	_, elements := CountElements(ID{Table{"inet", "sluice"}, "x"})
 	_, _, value := Lookup(ID{Table{"inet", "sluice"}, "x"}, []byte{1})
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	restore()
 	for what, err := range map[string]error{"generation": generation, "rules": rules, "elements": elements, "value": value} {
 		if !errors.Is(err, unix.EMFILE) {
 			t.Errorf("%s: %v", what, err)

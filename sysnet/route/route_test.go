@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/sysnet/route"
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
@@ -132,20 +133,10 @@ func TestMissingPermissionIsReported(t *testing.T) {
 
 // A failed query must not look like an empty result.
 func TestQueriesFailWithoutDescriptors(t *testing.T) {
-	var before unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
-	none := before
-	none.Cur = 0
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
-		t.Fatal(err)
-	}
+	restore := descriptortest.Limit(t, 0)
 	l, listing := route.List()
 	setting, removing := route.Keep(true, false), route.Keep(false, false)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
-		t.Fatal(err)
-	}
+	restore()
 	for what, err := range map[string]error{"list": listing, "set": setting, "remove": removing} {
 		if !errors.Is(err, unix.EMFILE) {
 			t.Errorf("%s: %v", what, err)

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
@@ -139,25 +138,16 @@ func TestLostListenerIsReportedAndRetried(t *testing.T) {
 }
 
 // cannotListen runs a relay limited to most descriptors once few is called.
-func cannotListen(t *testing.T, most uint64, begin func(r *Relay, few func())) {
+func cannotListen(t *testing.T, most int, begin func(r *Relay, few func())) {
 	t.Helper()
 	var log logtest.Log
 	r, end := running(t, slog.New(slog.NewTextHandler(&log, nil)))
-	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
-	begin(r, func() {
-		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: most, Max: was.Max}); err != nil {
-			t.Fatal(err)
-		}
-	})
+	var restore func()
+	begin(r, func() { restore = descriptortest.Limit(t, most) })
 	const said = "path MTU discovery does not work"
 	sysnettest.Eventually(t, func() (string, bool) { return "it does not say so", log.Has(said) })
 	end() // it does not wait for the next retry
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
-		t.Fatal(err)
-	}
+	restore()
 	if lines := log.Lines(said); len(lines) != 1 {
 		t.Errorf("logged %d times", len(lines))
 	}
