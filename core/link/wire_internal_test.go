@@ -14,28 +14,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 )
-
-// ends returns the two ends of a connection.
-func ends(t *testing.T) (here, there *net.UnixConn) {
-	t.Helper()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "end")
-		c, err := net.FileConn(f)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		conns[i] = c.(*net.UnixConn)
-	}
-	return conns[0], conns[1]
-}
 
 // An Ack does not repeat thousands of keys after a change that leaves them alone.
 func TestTheSameListenersAreNotSentAgain(t *testing.T) {
@@ -44,7 +24,7 @@ func TestTheSameListenersAreNotSentAgain(t *testing.T) {
 		before, now []string
 		long        bool
 	}{{held, held, false}, {nil, held, true}, {held, []string{held[0], "b"}, true}} {
-		here, there := ends(t)
+		here, there := shmtest.Pair(t)
 		s := &connection{wire: newWire(here), h: acking{ack: Ack{Listeners: c.now}}, held: c.before}
 		null, err := os.Open(os.DevNull)
 		if err != nil {
@@ -104,7 +84,7 @@ func TestFramesMakeAMessage(t *testing.T) {
 		"another protocol":       {frames{append([]byte{2, 0}, body...)}, nil, fmt.Sprintf("a frame of %d bytes begins 0x0200, this program speaks protocol 1", len(body)+2)},
 		"another flag":           {frames{append([]byte{1, 2}, body...)}, []int{1}, "begins 0x0102,"},
 	} {
-		here, there := ends(t)
+		here, there := shmtest.Pair(t)
 		brought := 0
 		for i, frame := range test.frames {
 			var files []*os.File
@@ -162,7 +142,7 @@ func TestFirstErrorOfAConnectionIsKept(t *testing.T) {
 		cause error
 		says  string
 	}{{went, went.Error()}, {ErrProtocol, ErrGone.Error() + ": " + ErrProtocol.Error()}} {
-		here, _ := ends(t)
+		here, _ := shmtest.Pair(t)
 		c := &Client{wire: newWire(here), done: make(chan struct{})}
 		c.end(test.cause)
 		c.end(errors.New("something later"))
@@ -174,7 +154,7 @@ func TestFirstErrorOfAConnectionIsKept(t *testing.T) {
 
 // A question without buffer space is not sent, and the next one may follow.
 func TestUnsentQueryReleasesItsTurn(t *testing.T) {
-	here, there := ends(t)
+	here, there := shmtest.Pair(t)
 	c := &Client{
 		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 	}
@@ -205,7 +185,7 @@ func TestUnsentQueryReleasesItsTurn(t *testing.T) {
 
 // After half a question no other message would be understood.
 func TestPartlySentQueryEndsTheConnection(t *testing.T) {
-	here, _ := ends(t) // nobody reads
+	here, _ := shmtest.Pair(t) // nobody reads
 	c := &Client{
 		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 	}
@@ -228,7 +208,7 @@ func TestLongQueriesHaveLongerTimeouts(t *testing.T) {
 	before := messageTimeout
 	defer SetMessageTimeout(before)
 	SetMessageTimeout(time.Minute)
-	here, there := ends(t)
+	here, there := shmtest.Pair(t)
 	read := make(chan error)
 	go func() {
 		time.Sleep(2 * questionPatience) // the socket is full long before
@@ -253,7 +233,7 @@ func TestLongQueriesHaveLongerTimeouts(t *testing.T) {
 
 // An oversized publication is rejected before it is sent, and the sender expects no Ack.
 func TestOversizedPublicationLeavesNoState(t *testing.T) {
-	here, _ := ends(t)
+	here, _ := shmtest.Pair(t)
 	c := &Client{wire: newWire(here), done: make(chan struct{}), turn: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 	null, err := os.Open(os.DevNull)
 	if err != nil {

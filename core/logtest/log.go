@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"testing"
+	"time"
 )
 
 // Log records what is written to it. It is safe for concurrent use. The zero value is
@@ -40,3 +42,13 @@ func (l *Log) Lines(text string) (lines []string) {
 
 // Has reports whether a line written so far contains text.
 func (l *Log) Has(text string) bool { return len(l.Lines(text)) > 0 }
+
+// Await waits until a line contains text.
+func (l *Log) Await(t testing.TB, text string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !l.Has(text); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%q was not logged: %s", text, l)
+		}
+	}
+}

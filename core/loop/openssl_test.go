@@ -1,13 +1,12 @@
 package loop_test
 
 import (
-	"bytes"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/loop"
 )
 
@@ -43,21 +42,8 @@ func openssl(t *testing.T, addr string, lines []string, args ...string) string {
 
 // output is the output of a running program.
 type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+	logtest.Log
 	keys int // key updates that were awaited
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // await waits for the echo of a line, or for a key update.

@@ -11,13 +11,14 @@ import (
 
 	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 )
 
 // Descriptors in transit count per user, so another process may briefly exhaust the
 // limit.
 func TestSendWaitsWhileTooManyDescriptorsAreInFlight(t *testing.T) {
-	full, reader := pair(t)
-	a, b := pair(t)
+	full, reader := shmtest.Pair(t)
+	a, b := shmtest.Pair(t)
 	f, err := shm.Sealed("test", []byte("x"))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"syscall"
 	"testing"
 )
 
@@ -29,27 +28,6 @@ func descriptors() int {
 		panic(err)
 	}
 	return len(names)
-}
-
-// pair returns the two ends of a unixpacket connection, closed with the test.
-func pair(t testing.TB) (a, b *net.UnixConn) {
-	t.Helper()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conns := [2]*net.UnixConn{}
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "socketpair")
-		c, err := net.FileConn(f)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
-		conns[i] = c.(*net.UnixConn)
-	}
-	return conns[0], conns[1]
 }
 
 // noLeak runs what and fails if the number of open descriptors has changed.

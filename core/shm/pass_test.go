@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/descriptortest"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 )
 
 func unsealedMemfd(t *testing.T) *os.File {
@@ -30,7 +31,7 @@ func unsealedMemfd(t *testing.T) *os.File {
 
 func TestMessageArrivesWithItsDescriptors(t *testing.T) {
 	noLeak(t, func() {
-		a, b := pair(t)
+		a, b := shmtest.Pair(t)
 		raw, err := b.SyscallConn()
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +76,7 @@ func TestMessageArrivesWithItsDescriptors(t *testing.T) {
 
 func TestLargestMessageWithMostDescriptorsArrives(t *testing.T) {
 	noLeak(t, func() {
-		a, b := pair(t)
+		a, b := shmtest.Pair(t)
 		f, err := shm.Sealed("test", []byte("x"))
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func TestLargestMessageWithMostDescriptorsArrives(t *testing.T) {
 }
 
 func TestSendRefusesOversizedMessages(t *testing.T) {
-	a, _ := pair(t)
+	a, _ := shmtest.Pair(t)
 	f, err := shm.Sealed("test", []byte("x"))
 	closing(t, f, err)
 	cases := map[string]struct {
@@ -134,7 +135,7 @@ func TestTruncationIsAnErrorAndLeaksNothing(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			noLeak(t, func() {
-				a, b := pair(t)
+				a, b := shmtest.Pair(t)
 				sendRaw(t, a, make([]byte, c.bytes), c.files)
 				n, files, err := shm.Receive(b, make([]byte, c.room))
 				if !errors.Is(err, shm.ErrTruncated) || n != 0 || files != nil {
@@ -148,7 +149,7 @@ func TestTruncationIsAnErrorAndLeaksNothing(t *testing.T) {
 }
 
 func TestReceiveAtTheDescriptorLimitFailsAndLeaksNothing(t *testing.T) {
-	a, b := pair(t)
+	a, b := shmtest.Pair(t)
 	noLeak(t, func() {
 		sendRaw(t, a, []byte("m"), 20)
 		restore := descriptortest.Limit(t, descriptors()+5)
@@ -161,7 +162,7 @@ func TestReceiveAtTheDescriptorLimitFailsAndLeaksNothing(t *testing.T) {
 }
 
 func TestReceiveReportsTheEndOfThePeer(t *testing.T) {
-	a, b := pair(t)
+	a, b := shmtest.Pair(t)
 	a.Close()
 	if _, _, err := shm.Receive(b, make([]byte, 10)); err != io.EOF {
 		t.Errorf("receive: got %v, want EOF", err)
@@ -173,7 +174,7 @@ func TestReceiveReportsTheEndOfThePeer(t *testing.T) {
 
 func TestEmptyMessageWithDescriptorsCountsAsEndAndLeaksNothing(t *testing.T) {
 	noLeak(t, func() {
-		a, b := pair(t)
+		a, b := shmtest.Pair(t)
 		sendRaw(t, a, nil, 3)
 		if _, files, err := shm.Receive(b, make([]byte, 10)); err != io.EOF || files != nil {
 			t.Errorf("got %v, %v, want EOF", files, err)
@@ -184,7 +185,7 @@ func TestEmptyMessageWithDescriptorsCountsAsEndAndLeaksNothing(t *testing.T) {
 }
 
 func TestDeadlineEndsReceive(t *testing.T) {
-	_, b := pair(t)
+	_, b := shmtest.Pair(t)
 	b.SetReadDeadline(time.Now().Add(time.Millisecond))
 	if _, _, err := shm.Receive(b, make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("got %v", err)
@@ -195,7 +196,7 @@ func TestDeadlineEndsReceive(t *testing.T) {
 // switch the sender's to blocking mode.
 func TestPassingAndDetachingKeepsASocketNonBlocking(t *testing.T) {
 	noLeak(t, func() {
-		a, b := pair(t)
+		a, b := shmtest.Pair(t)
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +236,7 @@ func TestPassingAndDetachingKeepsASocketNonBlocking(t *testing.T) {
 }
 
 func TestPeerUIDComesFromTheKernel(t *testing.T) {
-	a, _ := pair(t)
+	a, _ := shmtest.Pair(t)
 	uid, pid, err := shm.PeerUID(a)
 	if err != nil || int(uid) != os.Getuid() || int(pid) != os.Getpid() {
 		t.Errorf("got uid %d, pid %d, %v", uid, pid, err)

@@ -1,18 +1,17 @@
 package scripts_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 )
@@ -24,21 +23,12 @@ type house struct {
 	*scripts.Runner
 	t      *testing.T
 	folder string
-	log    *log
+	log    *logtest.Log
 }
-
-// log records the log; safe for concurrent use.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(b []byte) (int, error) { l.mu.Lock(); defer l.mu.Unlock(); return l.text.Write(b) }
-func (l *log) String() string              { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
 
 func newHouse(t *testing.T, limit time.Duration) *house {
 	t.Helper()
-	h := &house{t: t, folder: filepath.Join(t.TempDir(), hook.Folder), log: &log{}}
+	h := &house{t: t, folder: filepath.Join(t.TempDir(), hook.Folder), log: &logtest.Log{}}
 	h.must(os.Mkdir(h.folder, 0o700))
 	h.Runner = scripts.New(scripts.Options{Folder: h.folder, Limit: limit, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }})

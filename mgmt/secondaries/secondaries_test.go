@@ -9,13 +9,13 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/logtest"
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/secondaries"
 )
@@ -84,39 +84,11 @@ func (s *secondary) next(t *testing.T) message {
 	}
 }
 
-// said holds the log of a teller.
-type said struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-func (s *said) until(t *testing.T, text string) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if strings.Contains(s.String(), text) {
-			return
-		}
-	}
-	t.Fatalf("%q was not logged: %s", text, s)
-}
-
 // teller returns a Teller without waits between its tries.
-func teller(t *testing.T, port uint16, waits ...time.Duration) (*secondaries.Teller, *said) {
+func teller(t *testing.T, port uint16, waits ...time.Duration) (*secondaries.Teller, *logtest.Log) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	log := &said{}
+	log := &logtest.Log{}
 	out := secondaries.New(ctx, secondaries.Options{Port: port, Waits: append([]time.Duration{}, waits...), Patience: 500 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
 	t.Cleanup(func() { cancel(); out.Wait() })
 	return out, log
@@ -137,7 +109,7 @@ func TestZoneChangeSendsNOTIFY(t *testing.T) {
 	if m.serial != 5 || m.name != "example\x03com" || m.from.Addr() != here {
 		t.Errorf("it received %+v", m)
 	}
-	log.until(t, "a secondary was told of a zone")
+	log.Await(t, "a secondary was told of a zone")
 	if n := len(s.told); n != 0 {
 		t.Errorf("%d more notifications, though it answered", n)
 	}
@@ -186,7 +158,7 @@ func TestSilentSecondaryIsRetriedAndReported(t *testing.T) {
 	if first.serial != 5 || second.serial != 5 {
 		t.Errorf("it received %+v and %+v", first, second)
 	}
-	log.until(t, "a secondary was not told of a zone")
+	log.Await(t, "a secondary was not told of a zone")
 	if n := len(s.told); n != 0 {
 		t.Errorf("%d notifications too many", n)
 	}
@@ -200,7 +172,7 @@ func TestRefusalIsReportedWithAdvice(t *testing.T) {
 	})
 	tell, log := teller(t, s.port, 0, 0)
 	tell.Changed(config(4, here), config(5, here))
-	log.until(t, "NOTAUTH: see whether it has the zone")
+	log.Await(t, "NOTAUTH: see whether it has the zone")
 	s.next(t)
 	if n := len(s.told); n != 0 {
 		t.Errorf("%d more notifications, though it refused", n)
@@ -224,7 +196,7 @@ func TestForeignAnswersAreIgnored(t *testing.T) {
 			tell.Changed(config(4, here), config(5, here))
 			s.next(t)
 			s.next(t) // since the first answer was invalid
-			log.until(t, "a secondary was told of a zone")
+			log.Await(t, "a secondary was told of a zone")
 		})
 	}
 }
@@ -290,7 +262,7 @@ func TestNOTIFYIsSignedWithTSIG(t *testing.T) {
 		return signs(e, msg)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	log := &said{}
+	log := &logtest.Log{}
 	opened := func(k farm.TransferKey) (farm.TransferKey, error) {
 		if k.Secret != "sealed-x" {
 			return k, errors.New("it is another key")
@@ -302,7 +274,7 @@ func TestNOTIFYIsSignedWithTSIG(t *testing.T) {
 	now := config(5, here)
 	now.Farms[0].Global.Keys = []farm.TransferKey{{Name: key.Name, Secret: "sealed-x"}, {Name: "second", Secret: "sealed-y"}}
 	tell.Changed(config(4, here), now)
-	log.until(t, "a secondary was told of a zone")
+	log.Await(t, "a secondary was told of a zone")
 	if n := answers.Load(); n != 2 {
 		t.Errorf("%d notifications: an unsigned answer does not count", n)
 	}

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/marks/markstest"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -39,7 +39,7 @@ var common = []marks.Kind{{Mark: 1}, {Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6:
 // beforehand.
 func newMarker(t *testing.T, first func()) *marker {
 	t.Helper()
-	engine, netd := markstest.Pair(t)
+	engine, netd := shmtest.Pair(t)
 	for _, end := range []*net.UnixConn{engine, netd} {
 		if err := end.SetWriteBuffer(2 << 10); err != nil {
 			t.Fatal(err)

@@ -5,45 +5,22 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sluicelb/sluice/core/logtest"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 )
-
-// pair returns the two ends of a connection.
-func pair(t *testing.T) (ours, theirs *net.UnixConn) {
-	t.Helper()
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "end")
-		c, err := net.FileConn(f)
-		_ = f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		ends[i] = c.(*net.UnixConn)
-	}
-	return ends[0], ends[1]
-}
 
 // A client sends its first request right after it connects, and does not repeat it. So its
 // connection makes room for another only after this request, or if none comes.
 func TestNewConnectionKeepsItsSlot(t *testing.T) {
 	p := newPeers(1)
-	one, _ := pair(t)
-	other, _ := pair(t)
+	one, _ := shmtest.Pair(t)
+	other, _ := shmtest.Pair(t)
 	mine, evicted, ok := p.enter(one, 1)
 	if !ok || evicted != nil {
 		t.Fatal("there is no place for the first connection")
@@ -79,7 +56,7 @@ func TestARequestOfAClosedConnectionIsNotExecuted(t *testing.T) {
 	s := &server{table: newTable(), allowed: []uint32{uint32(os.Geteuid())}, peers: newPeers(1),
 		log:   slog.New(slog.DiscardHandler),
 		parts: Parts{OpStacks: About(func(context.Context, struct{}) (string, error) { executed.Add(1); return "", nil })}}
-	ours, theirs := pair(t)
+	ours, theirs := shmtest.Pair(t)
 	done := make(chan struct{})
 	go func() { defer close(done); s.serve(t.Context(), ours) }()
 	request, err := json.Marshal(Request{Op: OpStacks, Body: json.RawMessage("{}")})
@@ -112,11 +89,11 @@ func TestARequestOfAClosedConnectionIsNotExecuted(t *testing.T) {
 func TestTheLogNamesTheOwnerOfTheClosedConnection(t *testing.T) {
 	log := &logtest.Log{}
 	s := &server{allowed: []uint32{uint32(os.Geteuid())}, log: slog.New(slog.NewTextHandler(log, nil)), peers: newPeers(1)}
-	idle, _ := pair(t)
+	idle, _ := shmtest.Pair(t)
 	mine, _, _ := s.peers.enter(idle, 4711)
 	s.peers.begin(mine)
 	s.peers.end(mine)
-	ours, theirs := pair(t)
+	ours, theirs := shmtest.Pair(t)
 	_ = theirs.Close()
 	s.serve(t.Context(), ours)
 	if lines := log.Lines("idle the longest"); len(lines) != 1 || !strings.Contains(lines[0], "closed_pid=4711") {

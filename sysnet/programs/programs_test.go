@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
@@ -33,16 +33,7 @@ func newHouse(t *testing.T, uids ...uint32) *house {
 	}
 	must(t, os.Chmod(h.temporary, 0o1777))
 	must(t, os.Chmod(h.folder, 0o755))
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-	must(t, err)
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "pair")
-		c, err := net.FileConn(f)
-		must(t, err)
-		_ = f.Close()
-		ends[i] = c.(*net.UnixConn)
-	}
+	ours, theirs := shmtest.Pair(t)
 	var boxes []*programs.Box
 	watch := programs.NewWatch(programs.Limits{Memory: 64 << 20, Processes: 8, Files: 16 << 20})
 	for _, uid := range uids {
@@ -52,10 +43,10 @@ func newHouse(t *testing.T, uids ...uint32) *house {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = programs.Serve(ctx, ends[1], programs.Options{Boxes: boxes, Folders: []string{h.folder}, Log: slog.Default()})
+		_ = programs.Serve(ctx, theirs, programs.Options{Boxes: boxes, Folders: []string{h.folder}, Log: slog.Default()})
 	}()
-	t.Cleanup(func() { cancel(); <-done; ends[0].Close(); ends[1].Close() })
-	h.Client = programs.NewClient(ends[0])
+	t.Cleanup(func() { cancel(); <-done; ours.Close(); theirs.Close() })
+	h.Client = programs.NewClient(ours)
 	return h
 }
 
@@ -232,14 +223,9 @@ func TestFoldersOfADeadServerAreRemoved(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-		must(t, err)
-		_ = syscall.Close(fds[0])
-		f := os.NewFile(uintptr(fds[1]), "pair")
-		c, err := net.FileConn(f)
-		must(t, err)
-		_ = f.Close()
-		_ = programs.Serve(ctx, c.(*net.UnixConn), programs.Options{Log: slog.Default(), Boxes: []*programs.Box{{UID: uid, GID: uid, Temporary: temporary, Log: slog.Default()}}})
+		gone, c := shmtest.Pair(t)
+		_ = gone.Close()
+		_ = programs.Serve(ctx, c, programs.Options{Log: slog.Default(), Boxes: []*programs.Box{{UID: uid, GID: uid, Temporary: temporary, Log: slog.Default()}}})
 		_ = c.Close()
 		for folder, stays := range map[string]bool{dead: false, living: uid == 0, others: true} {
 			if _, err := os.Stat(folder); (err == nil) != stays {
@@ -334,14 +320,8 @@ func TestFilesNextToAProgramAreCopied(t *testing.T) {
 
 // A caller can distinguish a program that never started from one whose result is unknown.
 func TestLostProgdIsNotAProgramResult(t *testing.T) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-	must(t, err)
-	mine, theirs := os.NewFile(uintptr(fds[0]), "pair"), os.NewFile(uintptr(fds[1]), "pair")
-	defer mine.Close()
-	conn, err := net.FileConn(mine)
-	must(t, err)
-	defer conn.Close()
-	c := programs.NewClient(conn.(*net.UnixConn))
+	mine, theirs := shmtest.Pair(t)
+	c := programs.NewClient(mine)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if e, err := c.Run(ctx, programs.Call{Limit: time.Minute}); !errors.Is(err, programs.ErrUnavailable) {

@@ -5,7 +5,6 @@ package markstest
 import (
 	"log/slog"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/shm"
+	"github.com/sluicelb/sluice/core/shm/shmtest"
 )
 
 // Maker makes the sockets of a reserve and records the requests.
@@ -31,7 +31,7 @@ type Maker struct {
 func New(t *testing.T, log *slog.Logger) *Maker {
 	t.Helper()
 	m := &Maker{t: t, made: map[marks.Kind]int{}}
-	engine, netd := Pair(t)
+	engine, netd := shmtest.Pair(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,27 +40,6 @@ func New(t *testing.T, log *slog.Logger) *Maker {
 	m.Reserve = marks.New(engine, log)
 	t.Cleanup(func() { m.Reserve.Close(); _ = netd.Close(); <-done })
 	return m
-}
-
-// Pair returns the two ends of the channel between engine and netd. The caller owns
-// them.
-func Pair(t *testing.T) (engine, netd *net.UnixConn) {
-	t.Helper()
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*net.UnixConn
-	for i, fd := range fds {
-		f := os.NewFile(uintptr(fd), "pair")
-		c, err := net.FileConn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = f.Close()
-		ends[i] = c.(*net.UnixConn)
-	}
-	return ends[0], ends[1]
 }
 
 func (m *Maker) serve(c *net.UnixConn) {
