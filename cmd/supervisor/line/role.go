@@ -61,10 +61,7 @@ func (l *Line) Config(ctx context.Context) (path string, content []byte, err err
 		return "", nil, err
 	}
 	defer closeFiles(a.files)
-	switch {
-	case a.m.Error != "":
-		return "", nil, a.m.problem()
-	case len(a.files) != 1:
+	if len(a.files) != 1 {
 		return "", nil, errors.New("supervisor channel: the file is missing in the answer")
 	}
 	content, err = io.ReadAll(io.LimitReader(a.files[0], maxConfig+1))
@@ -79,15 +76,8 @@ func (l *Line) Config(ctx context.Context) (path string, content []byte, err err
 
 // Roles returns the state of all roles.
 func (l *Line) Roles(ctx context.Context) ([]Role, error) {
-	a, err := l.ask(ctx, message{Op: opRoles})
-	if err != nil {
-		return nil, err
-	}
-	closeFiles(a.files)
-	if a.m.Error != "" {
-		return nil, a.m.problem()
-	}
-	return a.m.Roles, nil
+	m, err := l.askPlain(ctx, message{Op: opRoles})
+	return m.Roles, err
 }
 
 // RootPassword reports whether a password is root's. A wrong one takes a second.
@@ -95,15 +85,8 @@ func (l *Line) RootPassword(ctx context.Context, password string) (bool, error) 
 	if len(password) > account.MaxPassword {
 		return false, nil
 	}
-	a, err := l.ask(ctx, message{Op: opPassword, Password: []byte(password)})
-	if err != nil {
-		return false, err
-	}
-	closeFiles(a.files)
-	if a.m.Error != "" {
-		return false, a.m.problem()
-	}
-	return a.m.Right, nil
+	m, err := l.askPlain(ctx, message{Op: opPassword, Password: []byte(password)})
+	return m.Right, err
 }
 
 // HostRequest executes a request about the machine through the supervisor, see
@@ -112,15 +95,8 @@ func (l *Line) HostRequest(ctx context.Context, kind string, request []byte) ([]
 	if len(request) > maxMessage/2 {
 		return nil, errors.New("supervisor channel: the request is too long")
 	}
-	a, err := l.ask(ctx, message{Op: opHost, Kind: kind, Request: request})
-	if err != nil {
-		return nil, err
-	}
-	closeFiles(a.files)
-	if a.m.Error != "" {
-		return nil, a.m.problem()
-	}
-	return a.m.Answer, nil
+	m, err := l.askPlain(ctx, message{Op: opHost, Kind: kind, Request: request})
+	return m.Answer, err
 }
 
 // ListenAPI returns another API listener, which the caller closes, see Desk.ListenAPI.
@@ -129,11 +105,7 @@ func (l *Line) ListenAPI(ctx context.Context, address string) (*os.File, error) 
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case a.m.Error != "":
-		closeFiles(a.files)
-		return nil, a.m.problem()
-	case len(a.files) != 1:
+	if len(a.files) != 1 {
 		closeFiles(a.files)
 		return nil, errors.New("supervisor channel: the listener is missing in the answer")
 	}
@@ -146,15 +118,8 @@ func (l *Line) ChangeRootPassword(ctx context.Context, old, new string) (right b
 	if len(old) > account.MaxPassword || len(new) > account.MaxPassword {
 		return false, &RefusedError{account.ErrUnfit.Error()}
 	}
-	a, err := l.ask(ctx, message{Op: opChange, Password: []byte(old), New: []byte(new)})
-	if err != nil {
-		return false, err
-	}
-	closeFiles(a.files)
-	if a.m.Error != "" {
-		return false, a.m.problem()
-	}
-	return a.m.Right, nil
+	m, err := l.askPlain(ctx, message{Op: opChange, Password: []byte(old), New: []byte(new)})
+	return m.Right, err
 }
 
 // problem returns the error of an answer.
@@ -168,6 +133,13 @@ func (m *message) problem() error {
 		return ErrNotYours
 	}
 	return errors.New(m.Error)
+}
+
+// askPlain is ask for answers without files. After an error the message is empty.
+func (l *Line) askPlain(ctx context.Context, m message) (message, error) {
+	a, err := l.ask(ctx, m)
+	closeFiles(a.files)
+	return a.m, err
 }
 
 // ask sends a question and waits for its answer. It is safe for concurrent use.
@@ -184,6 +156,10 @@ func (l *Line) ask(ctx context.Context, m message) (answer, error) {
 	}
 	select {
 	case a := <-mine:
+		if a.m.Error != "" {
+			closeFiles(a.files)
+			return answer{}, a.m.problem()
+		}
 		return a, nil
 	case <-l.gone:
 		return answer{}, ErrGone
