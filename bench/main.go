@@ -89,10 +89,7 @@ var roles = map[string]func([]string) error{
 }
 
 func runBackend(args []string) error {
-	if len(args) != 1 {
-		return errors.New("usage: bench backend ADDR:PORT")
-	}
-	on, err := netip.ParseAddrPort(args[0])
+	on, err := address("backend", args)
 	if err != nil {
 		return err
 	}
@@ -104,11 +101,16 @@ func runBackend(args []string) error {
 	return s.Serve(0, func(c backend.Counters) { _ = json.NewEncoder(os.Stdout).Encode(c) })
 }
 
-func runEcho(args []string) error {
+// address returns the address that is the only argument of a role.
+func address(role string, args []string) (netip.AddrPort, error) {
 	if len(args) != 1 {
-		return errors.New("usage: bench echo ADDR:PORT")
+		return netip.AddrPort{}, fmt.Errorf("usage: bench %s ADDR:PORT", role)
 	}
-	on, err := netip.ParseAddrPort(args[0])
+	return netip.ParseAddrPort(args[0])
+}
+
+func runEcho(args []string) error {
+	on, err := address("echo", args)
 	if err != nil {
 		return err
 	}
