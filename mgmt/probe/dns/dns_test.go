@@ -7,6 +7,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/probe"
 	ours "github.com/sluicelb/sluice/mgmt/probe/dns"
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
@@ -15,14 +16,7 @@ import (
 // serve answers by UDP and TCP on one port of loopback.
 func serve(t *testing.T, answer dns.HandlerFunc) probe.Target {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := net.ListenPacket("udp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, p := porttest.ListenBoth(t)
 	for _, s := range []*dns.Server{{Listener: l, Handler: answer}, {PacketConn: p, Handler: answer}} {
 		ready, done := make(chan struct{}), make(chan struct{})
 		s.NotifyStartedFunc = func() { close(ready) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
@@ -29,7 +30,7 @@ func garble(piece []byte) {
 // forwards data from checks unchanged, and data from the server spoiled.
 func relay(t *testing.T, to probe.Target, s spoil) probe.Target {
 	t.Helper()
-	streams, datagrams := bothAt(t)
+	streams, datagrams := porttest.ListenBoth(t)
 	server := netip.AddrPortFrom(to.Addr, to.Port).String()
 	var open sync.WaitGroup
 	ends := &ends{}
@@ -47,23 +48,6 @@ func relay(t *testing.T, to probe.Target, s spoil) probe.Target {
 	open.Go(func() { carryDatagrams(datagrams, server, s, ends, &open) })
 	t.Cleanup(func() { ends.close(); open.Wait() })
 	return At(uint16(streams.Addr().(*net.TCPAddr).Port))
-}
-
-// bothAt listens on a port that is free for both TCP and UDP.
-func bothAt(t *testing.T) (net.Listener, net.PacketConn) {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err := net.ListenPacket("udp", l.Addr().String()); err == nil {
-			return l, c
-		}
-		_ = l.Close()
-	}
-	t.Fatal("no port is free for both TCP and UDP")
-	return nil, nil
 }
 
 // ends holds the open sockets of a relay.
