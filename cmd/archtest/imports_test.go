@@ -83,6 +83,7 @@ type rule struct {
 
 var rules = []rule{
 	{"core/farm", nil, "farm is the vocabulary: it imports nothing of ours"},
+	{"core/ascii", nil, "ascii imports nothing of ours"},
 	{"core/shm", nil, "shm imports nothing of ours"},
 	{"core/rdata", []string{"core/farm"}, "rdata imports farm only"},
 	{"core/explain", nil, "explain imports nothing of ours"},

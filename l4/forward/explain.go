@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/ascii"
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
@@ -130,7 +131,7 @@ func (x *explainer) run(t tuple, name string) {
 	g := &f.group
 	if f.names != nil {
 		x.SNI = explain.Clip(name)
-		if named := f.names.find(appendLower(nil, []byte(strings.TrimSuffix(name, ".")))); named != nil {
+		if named := f.names.find(ascii.AppendLower(nil, []byte(strings.TrimSuffix(name, ".")))); named != nil {
 			g = named
 			x.step(stepName, true, "the backends for this name")
 		} else {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/ascii"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
@@ -88,7 +89,7 @@ func (p *pair) readName() bool {
 		p.refuse(badHello, err.Error())
 		return false
 	case done:
-		w.lower = appendLower(w.lower[:0], name)
+		w.lower = ascii.AppendLower(w.lower[:0], name)
 		p.group = p.farm.names.find(w.lower)
 		return true
 	case c.Ended():

@@ -64,14 +64,3 @@ func (e *Engine) compileNames(ft *farmTable, l *farm.L4) {
 		}
 	}
 }
-
-// appendLower appends a name in lower case. Letters of other scripts are punycode.
-func appendLower(dst, name []byte) []byte {
-	for _, c := range name {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
-	}
-	return dst
-}

@@ -1,5 +1,7 @@
 package http1
 
+import "github.com/sluicelb/sluice/core/ascii"
+
 // state is the treatment of a field line when its head is written; 0 means that it is copied
 // unchanged.
 type state uint8
@@ -79,7 +81,7 @@ func SameName(a, b []byte) bool {
 		return false
 	}
 	for i := range a {
-		if c, d := a[i], b[i]; c != d && lower(c) != lower(d) && (token[c] == tokenPlain && c != '-' || token[d] == tokenPlain && d != '-') {
+		if c, d := a[i], b[i]; c != d && ascii.Lower(c) != ascii.Lower(d) && (token[c] == tokenPlain && c != '-' || token[d] == tokenPlain && d != '-') {
 			return false
 		}
 	}

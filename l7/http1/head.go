@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strconv"
+
+	"github.com/sluicelb/sluice/core/ascii"
 )
 
 // Limits of a head. Each is checked before bytes beyond it are examined.
@@ -98,20 +100,11 @@ func (h *Head) Lookup(name string) int { return h.LookupFrom(name, 0) }
 // LookupFrom is Lookup among the fields from index i on.
 func (h *Head) LookupFrom(name string, i int) int {
 	for ; i < h.NumFields; i++ {
-		if n := h.Name(i); len(n) == len(name) && equalLower(n, name) && h.Fields[i].state&removed == 0 {
+		if n := h.Name(i); ascii.Is(n, name) && h.Fields[i].state&removed == 0 {
 			return i
 		}
 	}
 	return -1
-}
-
-func equalLower(b []byte, s string) bool {
-	for i, c := range b {
-		if lower(c) != s[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // Reset discards an incomplete head. It is only needed when a head for which Parse returned
@@ -303,7 +296,7 @@ func (h *Head) framing() error {
 		case h.Minor == 0:
 			return ErrCodingVersion
 		case h.twice.has(KnownTransferEncoding),
-			!foldIsText(h.Value(int(h.first[KnownTransferEncoding])), "chunked"):
+			!ascii.Is(h.Value(int(h.first[KnownTransferEncoding])), "chunked"):
 			return h.codingError()
 		}
 		h.Chunked = true

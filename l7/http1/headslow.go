@@ -1,5 +1,7 @@
 package http1
 
+import "github.com/sluicelb/sluice/core/ascii"
+
 // recogniseSlow checks a name that is not in the table for prefixes and variants.
 func recogniseSlow(name []byte) (k Known, ok bool) {
 	kinds := uint8(0)
@@ -121,7 +123,7 @@ func (h *Head) codingError() error {
 	for v := h.Value(int(h.first[KnownTransferEncoding])); ; {
 		var coding []byte
 		coding, v = cutList(v)
-		chunks := foldIsText(coding, "chunked")
+		chunks := ascii.Is(coding, "chunked")
 		switch {
 		case !isToken(coding) || chunks != (len(v) == 0):
 			return ErrCoding
@@ -130,9 +132,6 @@ func (h *Head) codingError() error {
 		}
 	}
 }
-
-// foldIsText is foldIs for arbitrary bytes.
-func foldIsText(b []byte, s string) bool { return len(b) == len(s) && equalLower(b, s) }
 
 // Connection options (RFC 9110 section 7.6.1).
 const (
@@ -180,7 +179,7 @@ func (h *Head) options(v []byte, options uint8, named int) (uint8, int, error) {
 // dropNamed drops the fields with that name.
 func (h *Head) dropNamed(name []byte) {
 	for i := range h.Fields[:h.NumFields] {
-		if f := &h.Fields[i]; !unnamed.has(f.Known) && foldEqual(h.Name(i), name) {
+		if f := &h.Fields[i]; !unnamed.has(f.Known) && ascii.EqualFold(h.Name(i), name) {
 			f.state |= dropped | named
 		}
 	}
@@ -199,7 +198,7 @@ func (r *Request) finishRare(options uint8) error {
 		r.TETrailers = r.Minor == 1 && options&optTE != 0 && hasTrailers(r.Value(i))
 	}
 	if i := r.Find(KnownExpect); i >= 0 {
-		if r.Minor == 1 && (r.twice.has(KnownExpect) || !foldIsText(r.Value(i), "100-continue")) {
+		if r.Minor == 1 && (r.twice.has(KnownExpect) || !ascii.Is(r.Value(i), "100-continue")) {
 			return ErrExpect
 		}
 		// Ignored on HTTP/1.0 and without a body (RFC 9110 section 10.1.1). We send

@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // Hosts have one canonical form: a lower-case name of letters, digits, '-', '_' and single dots
 // without a trailing dot, or an IPv6 address in brackets. A port follows if given, without
@@ -53,7 +57,7 @@ func canonicalHostSlow(v []byte, i int, upper bool, scratch *[maxAuthority]byte)
 	}
 	h := scratch[:0]
 	for _, c := range name {
-		h = append(h, lower(c))
+		h = append(h, ascii.Lower(c))
 	}
 	return append(h, port...), true
 }

@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // Leniency is a set of deviations from the grammar accepted in responses of a backend. Each
 // is unambiguous, and clients get the correct form. Requests have none, because two parsers
@@ -286,9 +290,9 @@ func (r *Response) deviantCoding(strict error) error {
 			var coding []byte
 			coding, v = cutList(v)
 			switch {
-			case foldIsText(coding, "chunked"):
+			case ascii.Is(coding, "chunked"):
 				chunks, last = chunks+1, true
-			case foldIsText(coding, "identity"):
+			case ascii.Is(coding, "identity"):
 				l, last = l|LenientIdentity, false
 			case len(coding) == 0:
 				l |= LenientCoding

@@ -198,27 +198,6 @@ func foldIs(b []byte, lower string) bool {
 	return true
 }
 
-// foldEqual reports whether the tokens a and b are equal if case is ignored. It cannot use
-// |0x20, because '^' and '~' or '`' and '@' differ in the same bit as upper and lower case.
-func foldEqual(a, b []byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if lower(a[i]) != lower(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c | 0x20
-	}
-	return c
-}
-
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // trim cuts blanks off both ends of b.

@@ -3,6 +3,8 @@ package http1
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/sluicelb/sluice/core/ascii"
 )
 
 // The backend gets the path and query byte for byte as sent by the client (Sent), unless a
@@ -132,9 +134,9 @@ func (r *Request) SendCanonical() error {
 func (r *Request) absolute(t []byte) (rest []byte, err error) {
 	usual := ":80"
 	switch {
-	case len(t) > 7 && foldIsText(t[:7], "http://"):
+	case len(t) > 7 && ascii.Is(t[:7], "http://"):
 		t = t[7:]
-	case len(t) > 8 && foldIsText(t[:8], "https://"):
+	case len(t) > 8 && ascii.Is(t[:8], "https://"):
 		t, usual = t[8:], ":443"
 	default:
 		return nil, ErrTarget

@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // checkUpgrade decides whether the request may upgrade to its requested protocol, and checks
 // its handshake (RFC 9110 section 7.8).
@@ -58,7 +62,7 @@ func isWebSocketKey(v []byte) bool {
 		return false
 	}
 	for _, c := range v[:digits] {
-		if l := lower(c); (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+		if l := ascii.Lower(c); (l < 'a' || l > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
 			return false
 		}
 	}
@@ -84,7 +88,7 @@ func protocolName(v []byte) []byte {
 	return v[:i]
 }
 
-func isWebSocket(v []byte) bool { return foldIsText(protocolName(v), "websocket") }
+func isWebSocket(v []byte) bool { return ascii.Is(protocolName(v), "websocket") }
 
 // Switch checks the head of a 101: its Upgrade must be protocol, the Upgrade value of the
 // request (RFC 9110 section 7.8). The function accepts checks the Sec-WebSocket-Accept of a
@@ -118,7 +122,7 @@ func (r *Response) Switch(protocol []byte, accepts func(accept []byte) bool) err
 // switchesTo reports whether the Upgrade value v names only protocol, in any version.
 func switchesTo(v, protocol []byte) bool {
 	name := protocolName(v)
-	return foldEqual(name, protocolName(protocol)) && (len(name) == len(v) || v[len(name)] == '/')
+	return ascii.EqualFold(name, protocolName(protocol)) && (len(name) == len(v) || v[len(name)] == '/')
 }
 
 const (

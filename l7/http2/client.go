@@ -1,6 +1,10 @@
 package http2
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // Available returns the number of streams that can be opened now. It is 0 once the
 // connection is going away or out of stream numbers.
@@ -95,7 +99,7 @@ func WebSocket(head []byte) (key []byte, yes bool) {
 		var line []byte
 		line, rest = cutLine(rest)
 		if v, ok := fieldIs(line, "upgrade:"); ok {
-			yes = foldEqual(v, []byte("websocket"))
+			yes = ascii.Is(v, "websocket")
 		}
 		if v, ok := fieldIs(line, "sec-websocket-key:"); ok {
 			key = v
@@ -143,7 +147,7 @@ func cutLine(b []byte) (line, rest []byte) {
 // fieldIs returns the value of a line if its field name matches name, which is in lower case
 // with its colon.
 func fieldIs(line []byte, name string) (value []byte, ok bool) {
-	if len(line) < len(name) || line[len(name)-1] != ':' || !foldEqual(line[:len(name)], []byte(name)) {
+	if len(line) < len(name) || line[len(name)-1] != ':' || !ascii.Is(line[:len(name)], name) {
 		return nil, false
 	}
 	return trim(line[len(name):]), true
@@ -166,7 +170,7 @@ func acceptsTrailers(b []byte) bool {
 	for len(b) > 0 {
 		var line []byte
 		line, b = cutLine(b)
-		if v, ok := fieldIs(line, "te:"); ok && foldEqual(v, []byte("trailers")) {
+		if v, ok := fieldIs(line, "te:"); ok && ascii.Is(v, "trailers") {
 			return true
 		}
 	}

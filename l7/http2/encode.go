@@ -3,6 +3,8 @@ package http2
 import (
 	"bytes"
 	"hash/maphash"
+
+	"github.com/sluicelb/sluice/core/ascii"
 )
 
 // encoder encodes HTTP/1 field lines into header blocks (RFC 7541). A field enters the
@@ -71,7 +73,7 @@ func (e *encoder) field(dst, line []byte) []byte {
 	}
 	n := bytes.IndexByte(line, ':')
 	var space [64]byte
-	name := appendLower(space[:0], line[:max(n, 0)])
+	name := ascii.AppendLower(space[:0], line[:max(n, 0)])
 	if dropped(name) {
 		return dst
 	}
@@ -170,11 +172,4 @@ func trim(v []byte) []byte {
 		v = v[:len(v)-1]
 	}
 	return v
-}
-
-func appendLower(dst, name []byte) []byte {
-	for _, c := range name {
-		dst = append(dst, lower(c))
-	}
-	return dst
 }

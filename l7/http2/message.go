@@ -1,6 +1,10 @@
 package http2
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // message is one header block on its way to HTTP/1: its checked properties (RFC 9113 section
 // 8) and its fields as lines. A Shared has a single one, reused for each block.
@@ -84,7 +88,7 @@ func (m *message) special(line []byte, f *field) *Error {
 	case kindConnection:
 		return ErrConnection
 	case kindTE:
-		if m.te = foldEqual(value, []byte("trailers")); !m.te {
+		if m.te = ascii.Is(value, "trailers"); !m.te {
 			return ErrTE
 		}
 	case kindHost:

@@ -138,24 +138,3 @@ func validValue(v []byte) bool {
 }
 
 func blank(c byte) bool { return c == ' ' || c == '\t' }
-
-// lower gives c in lower case.
-func lower(c byte) byte {
-	if c-'A' < 26 {
-		return c | 0x20
-	}
-	return c
-}
-
-// foldEqual reports whether a and b differ in the case of ASCII letters at most.
-func foldEqual(a, b []byte) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if lower(a[i]) != lower(b[i]) {
-			return false
-		}
-	}
-	return true
-}

@@ -1,6 +1,10 @@
 package http2
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
+)
 
 // Bits of message.have.
 const (
@@ -49,7 +53,7 @@ func (m *message) requestFraming(end, upgrade bool) {
 	case upgrade:
 		m.head = append(append(m.head, "upgrade: "...), m.value(kindProtocol)...)
 		m.head = append(m.head, "\r\nconnection: upgrade\r\n"...)
-		if foldEqual(m.value(kindProtocol), []byte("websocket")) {
+		if ascii.Is(m.value(kindProtocol), "websocket") {
 			m.head = appendKey(m.head)
 		}
 		m.head = append(m.head, "\r\n"...)
@@ -118,7 +122,7 @@ func sameHost(scheme, a, b []byte) bool {
 	if string(scheme) == "https" {
 		usual = []byte(":443")
 	}
-	return foldEqual(bytes.TrimSuffix(a, usual), bytes.TrimSuffix(b, usual))
+	return ascii.EqualFold(bytes.TrimSuffix(a, usual), bytes.TrimSuffix(b, usual))
 }
 
 // checkTarget checks :scheme and :path if present.

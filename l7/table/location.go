@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluicelb/sluice/core/ascii"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/rewrite"
@@ -129,16 +130,5 @@ func Names(scheme, authority []byte, hostPort string) bool {
 		a = a[:n]
 	}
 	h = strings.TrimSuffix(h, usual)
-	return len(a) == len(h) && equalFold(a, h)
-}
-
-// equalFold compares ASCII text case-insensitively.
-func equalFold(a []byte, b string) bool {
-	for i := range a {
-		c, d := a[i], b[i]
-		if c != d && (c|0x20 != d|0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
-	}
-	return true
+	return ascii.EqualFold(a, h)
 }

@@ -2,6 +2,8 @@ package accesslog
 
 import (
 	"bytes"
+
+	"github.com/sluicelb/sluice/core/ascii"
 )
 
 // mask is shown in place of a secret value.
@@ -24,7 +26,7 @@ func newRedaction(names []string) *redaction {
 	r := &redaction{names: make(map[string]bool, len(names)), name: make([]byte, 0, maxName)}
 	for _, name := range names {
 		if n := len(name); n > 0 && n <= maxName {
-			r.names[string(lowered(nil, []byte(name)))] = true
+			r.names[string(ascii.AppendLower(nil, []byte(name)))] = true
 			r.first[n] |= letterBit(name[0])
 		}
 	}
@@ -37,17 +39,7 @@ func letterBit(c byte) uint32 { return 1 << (c & 31) }
 
 // has reports whether the value of that header is masked.
 func (r *redaction) has(name []byte) bool {
-	return len(name) <= maxName && r.names[string(lowered(r.name[:0], name))]
-}
-
-func lowered(dst, b []byte) []byte {
-	for _, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst = append(dst, c)
-	}
-	return dst
+	return len(name) <= maxName && r.names[string(ascii.AppendLower(r.name[:0], name))]
 }
 
 // target masks the parameters in the query of a path, and those in its segments
@@ -124,9 +116,9 @@ func endsParameter(c byte, query bool) bool {
 func (r *redaction) hides(name []byte) bool {
 	name = name[:min(len(name), maxName)]
 	if bytes.IndexByte(name, '%') < 0 && bytes.IndexByte(name, '[') < 0 {
-		return len(name) > 0 && r.first[len(name)]&letterBit(name[0]) != 0 && r.names[string(lowered(r.name[:0], name))]
+		return len(name) > 0 && r.first[len(name)]&letterBit(name[0]) != 0 && r.names[string(ascii.AppendLower(r.name[:0], name))]
 	}
-	name = lowered(r.name[:0], decoded(name, r.name[:0]))
+	name = ascii.AppendLower(r.name[:0], decoded(name, r.name[:0]))
 	if r.names[string(name)] {
 		return true
 	}
