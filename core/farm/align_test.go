@@ -47,7 +47,8 @@ func TestAlignFindsEachFarmThatStayed(t *testing.T) {
 		}
 		gone := farm.Gone(before, at)
 		for k := range before {
-			if is := !slices.ContainsFunc(now, func(f farm.Farm) bool { return f.Same(&before[k]) }); is != slices.Contains(gone, int32(k)) {
+			stayed := slices.ContainsFunc(now, func(f farm.Farm) bool { return f.Same(&before[k]) })
+			if is := !stayed; is != slices.Contains(gone, int32(k)) {
 				t.Errorf("%v are gone, position %d is: %t", gone, k, is)
 			}
 		}

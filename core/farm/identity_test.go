@@ -13,7 +13,8 @@ func TestSameCoversEveryField(t *testing.T) {
 
 // Key is the same value exactly for farms that are the same.
 func TestKeysOfTheSameFarmAreEqual(t *testing.T) {
-	one := farm.Farm{ID: 1, Name: "a", HTTP: farm.DefaultHTTP(), L4: farm.DefaultL4(), Global: &farm.GSLB{}, Notes: &farm.Notes{}}
+	one := farm.Farm{ID: 1, Name: "a",
+		HTTP: farm.DefaultHTTP(), L4: farm.DefaultL4(), Global: &farm.GSLB{}, Notes: &farm.Notes{}}
 	known := map[farm.Key]bool{one.Key(): true}
 	if same := one; !known[same.Key()] || !one.Same(&same) {
 		t.Error("a copy has another key")

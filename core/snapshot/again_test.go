@@ -88,13 +88,15 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[2], cfg.Farms[1].Clone(), cfg.Farms[0]}, Certificates: []farm.Certificate{{Name: "a"}}}
 	next.Farms[1].HTTP.Services[0].Backends[0].Port = 81
 	second := load(t, &w, &r, next)
-	if !second.Farms[0].Same(&first.Farms[2]) || !second.Farms[2].Same(&first.Farms[0]) || second.Farms[1].Same(&first.Farms[1]) {
+	if !second.Farms[0].Same(&first.Farms[2]) || !second.Farms[2].Same(&first.Farms[0]) ||
+		second.Farms[1].Same(&first.Farms[1]) {
 		t.Error("unchanged farms are not shared, or the changed one is")
 	}
 	if first.Farms[1].HTTP.Services[0].Backends[0].Port != 80 {
 		t.Error("an earlier result changed")
 	}
-	if load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])}); load(t, &w, &r, cfg).Farms[0].Same(&first.Farms[0]) {
+	load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])})
+	if load(t, &w, &r, cfg).Farms[0].Same(&first.Farms[0]) {
 		t.Error("a farm that was gone is remembered")
 	}
 }

@@ -116,7 +116,8 @@ func endsParameter(c byte, query bool) bool {
 func (r *redaction) hides(name []byte) bool {
 	name = name[:min(len(name), maxName)]
 	if bytes.IndexByte(name, '%') < 0 && bytes.IndexByte(name, '[') < 0 {
-		return len(name) > 0 && r.first[len(name)]&letterBit(name[0]) != 0 && r.names[string(ascii.AppendLower(r.name[:0], name))]
+		return len(name) > 0 && r.first[len(name)]&letterBit(name[0]) != 0 &&
+			r.names[string(ascii.AppendLower(r.name[:0], name))]
 	}
 	name = ascii.AppendLower(r.name[:0], decoded(name, r.name[:0]))
 	if r.names[string(name)] {
