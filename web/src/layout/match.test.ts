@@ -21,7 +21,7 @@ describe('the palette', () => {
     ['option httpchk', ['nav.checks']],
     ['rise', ['nav.checks']],
     ['ssl_certificate', ['nav.certificates']],
-    ['resolvers', ['nav.system']],
+    ['resolvers', ['nav.farms', 'nav.system']],
     ['frontend', ['nav.farms', 'palette.new_farm']],
   ])('leads from %s to our page', (term, pages) => expect(found(term)).toEqual(pages));
   it('shows names before terms', () => expect(found('bind')).toEqual(['bindery', 'nav.farms', 'palette.new_farm']));

@@ -1,21 +1,28 @@
-/** Terms of HAProxy, nginx, Envoy and the Zevenet family, by the word of the page that has the equivalent. */
-const terms: { [word: string]: string } = {
-  'nav.farms':
-    'frontend listen bind virtual_server vserver virtualserver vip port upstream backend server pool cluster node member location proxy_pass server_name vhost acl use_backend default_backend route router balance algorithm least_conn leastconn ip_hash persistence sticky stick-table cookie weight priority backup maxconn max_conns connection_limit mode profile timeout timeout_connect timeout_client timeout_server keepalive redirect rewrite header http-request http-response proxy_set_header add_header errorfile error_page gzip compression limit_req ratelimit retries slowstart send-proxy zone record dns',
-  'palette.new_farm': 'frontend listen bind virtual_server vserver virtualserver listener entrypoint',
-  'nav.checks': 'httpchk option_httpchk tcp-check health_check healthcheck monitor farmguardian inter interval rise fall fastinter max_fails fail_timeout agent-check',
-  'nav.certificates': 'ssl_certificate ssl_certificate_key crt cert pem tls ca-file acme letsencrypt',
+import foreign from './foreign.json';
+
+/**
+ * More words that lead to a page, by the key of its title: Sluice's own names and those that only the GUI knows. The
+ * terms of HAProxy, nginx, Envoy and others are in foreign.json, which a test of mgmt/validate/suggest derives from the
+ * terms that the CLI explains.
+ */
+const own: { [key: string]: string } = {
+  'nav.farms': 'vip backend vhost router persistence weight priority connection_limit profile timeout redirect compression ratelimit retries slowstart record',
+  'palette.new_farm': 'listener',
+  'nav.checks': 'farmguardian interval',
+  'nav.certificates': 'pem tls ca_file',
   'nav.findings': 'lint warning',
   'headroom.title': 'capacity maxconn',
   'nav.timeline': 'events log',
   'nav.history': 'revision rollback diff',
-  'nav.people': 'user group role userlist password rbac',
-  'nav.notifications': 'mailers email-alert mail webhook alert',
+  'nav.people': 'group role userlist password rbac',
+  'nav.notifications': 'mail webhook alert',
   'nav.audit': 'log',
-  'nav.system': 'global resolvers nameserver dns ntp syslog snmp license backup',
-  'nav.dashboard': 'stats status',
+  'nav.system': 'nameserver ntp snmp license backup',
+  'nav.dashboard': 'status',
   'nav.apidocs': 'openapi rest swagger',
 };
 
-/** Terms of other load balancers that lead to a page. */
-export const termsOf = (word: string) => terms[word] ?? '';
+const terms = new Map(Object.entries(foreign));
+
+/** The terms that lead to a page, by the key of its title, separated by blanks. */
+export const termsOf = (key: string) => [terms.get(key), own[key]].filter(Boolean).join(' ');
