@@ -1,4 +1,7 @@
-// Figures have the same format as in `sluice headroom`, so that the two can be compared.
+import { localized } from '../ui/decimal';
+
+// Figures have the same format as in `sluice headroom`, so that the two can be compared. Only the decimal separator is
+// that of the reader's language.
 
 type Known = number | null | undefined;
 const none = '–';
@@ -13,7 +16,7 @@ function rounded(n: number, digits: number): string {
 }
 
 /** Requests in flight, with one decimal place for small numbers. */
-export const requests = (n: Known) => (isKnown(n) ? (n < 9.95 ? rounded(n, 1) : n.toFixed(0)) : none);
+export const requests = (n: Known) => (isKnown(n) ? (n < 9.95 ? localized(rounded(n, 1)) : n.toFixed(0)) : none);
 
 /** The limit of a backend. A > marks a lower bound: saturation was not observed yet. */
 export const limit = (n: Known, bend: string) => (isKnown(n) ? `${bend === 'not seen' ? '>' : ''}${requests(n)}` : none);
@@ -26,5 +29,5 @@ export function latency(seconds: Known): string {
   const units = Math.round(Math.trunc(seconds * 1e9) / 1e4); // in units of 10 µs
   if (units === 0) return '0 s';
   if (units < 100) return `${units * 10} µs`;
-  return units < 100_000 ? `${units / 100} ms` : `${units / 100_000} s`;
+  return units < 100_000 ? `${localized(String(units / 100))} ms` : `${localized(String(units / 100_000))} s`;
 }

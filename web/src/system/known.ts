@@ -1,5 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { Settings } from '../api/fields';
+import { decimal } from '../ui/decimal';
 import { count } from '../ui/numbers';
 
 type Delivery = { server: string; sent: number; waiting: number; dropped: number; problem?: string };
@@ -14,7 +15,7 @@ export function knownOf(section: string, seen: Settings, t: TFunction): [string,
       break;
     case 'ntp':
       facts.push([t('machine.service'), text('service')], [t('machine.synchronised'), t(`machine.sync_${String(seen.synchronised)}`)], [t('machine.source'), text('source')]);
-      if (typeof seen.offset === 'number') facts.push([t('machine.offset'), `${(seen.offset * 1000).toFixed(1)} ms`]);
+      if (typeof seen.offset === 'number') facts.push([t('machine.offset'), `${decimal(seen.offset * 1000, 1)} ms`]);
       break;
     case 'snmp':
       facts.push([t('machine.agent'), text('agent')]);

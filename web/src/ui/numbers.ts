@@ -1,3 +1,5 @@
+import { decimal } from './decimal';
+
 const units = ['', 'k', 'M', 'G', 'T'];
 
 /** A shortened count: 12,345 is 12.3k. */
@@ -9,7 +11,7 @@ export function count(n: number | null | undefined): string {
     at++;
   }
   const digits = at === 0 ? (Number.isInteger(n) ? 0 : 1) : Math.abs(n) < 99.95 ? 1 : 0;
-  return n.toFixed(digits) + units[at];
+  return decimal(n, digits) + units[at];
 }
 
 /** A size in bytes, in powers of 1024. */
@@ -20,14 +22,14 @@ export function bytes(n: number): string {
     n /= 1024;
     at++;
   }
-  return `${at === 0 || n >= 99.95 ? n.toFixed(0) : n.toFixed(1)} ${names[at]}`;
+  return `${at === 0 || n >= 99.95 ? decimal(n, 0) : decimal(n, 1)} ${names[at]}`;
 }
 
 /** Seconds as milliseconds or seconds. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';
-  if (seconds < 1) return `${(seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
-  return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 1) return `${decimal(seconds * 1000, seconds < 0.01 ? 1 : 0)} ms`;
+  return `${decimal(seconds, seconds < 10 ? 1 : 0)} s`;
 }
 
 /** The rate from two readings of an increasing counter; undefined if it was reset. */
