@@ -80,7 +80,7 @@ task('settings are found, tried, refused at their field, and saved', async (page
   await dialog.getByText('sluice farm set shop restimeout=46').waitFor();
   await dialog.locator('.diff').getByText('restimeout: 46').waitFor();
   await apply(page, 'Settings of shop');
-  await page.getByText('0 settings changed').waitFor();
+  await page.getByText('1 setting changed').waitFor({ state: 'detached' });
   await page.reload();
   await page.getByLabel('Find a setting').fill('response timeout');
   assert.equal(await field.inputValue(), '46');
@@ -101,7 +101,7 @@ task('what was saved is undone by a click, unless somebody else has changed some
   assert.equal(await timeout(), before + 7);
   await picture(page, 'undo');
   await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
-  await page.getByText(/Revision \d+ is undone/).waitFor();
+  await page.getByText(/Revision \d+ has been undone/).waitFor();
   assert.equal(await timeout(), before);
   await change(before + 8);
   await page.request.put(new URL('/api/v4.0/farms/shop', base).href, { headers: { ZAPI_KEY: key }, data: { comment: 'of somebody else' } });
@@ -147,9 +147,9 @@ task('services are added, moved and deleted', async (page) => {
   await apply(page, 'Create service images');
   // A new service is placed before the one that matches every request.
   await page.getByRole('button', { name: 'Move images down' }).click();
-  await apply(page, 'Move images to place 2');
+  await apply(page, 'Move images to position 2');
   await page.getByRole('button', { name: 'Move images up' }).click();
-  await apply(page, 'Move images to place 1');
+  await apply(page, 'Move images to position 1');
   await page.getByRole('region', { name: 'images' }).getByText('1', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Add a backend to images' }).click();
   await page.getByRole('dialog').getByLabel('Address').fill('127.0.0.1');
@@ -179,11 +179,11 @@ task('header rules are added, changed and deleted, and change what clients get',
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: 'Delete Headers added to responses 0' }).waitFor();
   assert.equal(await seen(), 'gui');
-  await page.getByLabel('Headers of the request').fill('X-Mine: 1');
-  await page.getByLabel('Headers of the answer').fill('HTTP/1.1 404 Not Found\nX-Theirs: 2');
+  await page.getByLabel('Request headers').fill('X-Mine: 1');
+  await page.getByLabel('Response headers').fill('HTTP/1.1 404 Not Found\nX-Theirs: 2');
   await button(page, 'Explain').click();
-  await page.getByRole('region', { name: 'The request as the backend gets it' }).getByText('X-Mine: 1').waitFor();
-  const answer = page.getByRole('region', { name: 'The answer as rules leave it' });
+  await page.getByRole('region', { name: 'Request sent to the backend' }).getByText('X-Mine: 1').waitFor();
+  const answer = page.getByRole('region', { name: 'Response sent to the client' });
   await answer.getByText(/HTTP\/1\.1 404 Not Found\s+X-Theirs: 2\s+X-From: gui/).waitFor();
   await answer.getByText('added (service): X-From: gui').waitFor();
   await picture(page, 'explained');
@@ -223,7 +223,7 @@ task('a rule that has another position by now is not touched', async (page) => {
   await form.getByLabel('Header').fill('X-First: changed');
   await other(page, 'DELETE', `${rules}/0`);
   await form.getByRole('button', { name: 'Save…' }).click();
-  await page.getByText('the list may have another order now').waitFor();
+  await page.getByText('the order of the list may have changed').waitFor();
   assert.equal(await page.getByRole('button', { name: 'Apply' }).isDisabled(), true);
   assert.deepEqual(await headers(), ['X-Second: 2']);
   await other(page, 'DELETE', `${rules}/0`);
@@ -232,7 +232,7 @@ task('a rule that has another position by now is not touched', async (page) => {
 task('exchanges are watched as they end', async (page) => {
   await visit(page, 'farms/shop/trace');
   await page.getByRole('button', { name: 'Watch' }).click();
-  await page.getByText('Waiting for exchanges…').waitFor();
+  await page.getByText('Waiting for requests…').waitFor();
   for (let i = 0; i < 20 && (await page.getByText('/watched').count()) === 0; i++) {
     await fetch(new URL('/watched', farm));
     await page.waitForTimeout(250);
@@ -242,7 +242,7 @@ task('exchanges are watched as they end', async (page) => {
 
 task('the access log of a farm is switched on, watched and searched', async (page) => {
   await visit(page, 'farms/shop/log');
-  await page.getByText('the setting Logging of this farm is off').waitFor();
+  await page.getByText('Access logging is off for this farm').waitFor();
   await page.getByRole('main').getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('switch', { name: 'Logging' }).press('Space');
   await save(page);
@@ -253,14 +253,14 @@ task('the access log of a farm is switched on, watched and searched', async (pag
   await log.getByText('/two').waitFor();
   await picture(page, 'log');
   await page.getByLabel('Search').fill('/one');
-  await page.getByText('1 line, the newest first').waitFor();
+  await page.getByText('1 line, newest first').waitFor();
   assert.ok(!(await log.innerText()).includes('/two'));
   await page.getByRole('combobox', { name: 'Status' }).click();
   await page.getByRole('option', { name: '5xx' }).click();
-  await page.getByText('0 lines, the newest first').waitFor();
+  await page.getByText('0 lines, newest first').waitFor();
   await page.getByRole('combobox', { name: 'Status' }).click();
   await page.getByRole('option', { name: '2xx' }).click();
-  await page.getByText('1 line, the newest first').waitFor();
+  await page.getByText('1 line, newest first').waitFor();
 });
 
 task('sessions are seen and ended', async (page) => {
@@ -272,7 +272,7 @@ task('sessions are seen and ended', async (page) => {
   await fetch(farm);
   await visit(page, 'farms/shop/sessions');
   await page.getByRole('button', { name: /Delete: 127\.0\.0\.1/ }).click();
-  await page.getByText('The session 127.0.0.1 is deleted.').waitFor();
+  await page.getByText('Session 127.0.0.1 deleted.').waitFor();
   await visit(page, 'farms/shop/services/all');
   await page.getByRole('combobox', { name: 'Persistence' }).click();
   await page.getByRole('option', { name: 'none', exact: true }).click();
@@ -282,13 +282,13 @@ task('sessions are seen and ended', async (page) => {
 
 task('several farms are stopped and started as one change', async (page) => {
   await visit(page, 'farms');
-  await page.getByLabel('Choose all farms shown').check();
-  await page.getByText(/1 farm chosen/).waitFor();
+  await page.getByLabel('Select all farms shown').check();
+  await page.getByText(/1 farm selected/).waitFor();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByRole('dialog').getByText('sluice farm stop shop').waitFor();
   await apply(page, /Stop 1 farm/);
   await page.getByRole('row', { name: /shop/ }).getByText('stopped').waitFor();
-  await page.getByLabel('Choose shop').check();
+  await page.getByLabel('Select shop').check();
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await apply(page, /Start 1 farm/);
   await page.getByRole('row', { name: /shop/ }).getByText('up', { exact: true }).waitFor();
@@ -301,7 +301,7 @@ task('several running farms are restarted, and each has its result', async (page
   for (const farmname of more) await api('POST', '/farms', { farmname, profile: 'http', vip: '127.0.0.1', vport: await freePort() });
   await page.route(/\/farms\/again-a\/actions/, (route) => route.fulfill({ status: 400, json: { message: 'again-a cannot restart' } }));
   await visit(page, 'farms');
-  for (const name of ['shop', ...more]) await page.getByLabel(`Choose ${name}`, { exact: true }).check();
+  for (const name of ['shop', ...more]) await page.getByLabel(`Select ${name}`, { exact: true }).check();
   await page.getByRole('button', { name: 'Restart', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart 3 farms' });
   await dialog.getByText('sluice farm restart shop').waitFor();
@@ -330,18 +330,18 @@ task('a finding is mended by a click', async (page) => {
 
 task('an outage is rehearsed, and nothing changes', async (page) => {
   await visit(page, 'headroom');
-  await page.getByLabel('Backends').fill('shop/all/0');
-  await page.getByRole('button', { name: 'Rehearse' }).click();
-  await page.getByRole('alert').filter({ hasText: 'Who takes over' }).waitFor();
-  await page.getByLabel('Backends').fill('shop/all/77');
-  await page.getByRole('button', { name: 'Rehearse' }).click();
+  await page.getByRole('textbox', { name: 'Backends' }).fill('shop/all/0');
+  await page.getByRole('button', { name: 'Simulate' }).click();
+  await page.getByRole('alert').filter({ hasText: 'Takeover' }).waitFor();
+  await page.getByRole('textbox', { name: 'Backends' }).fill('shop/all/77');
+  await page.getByRole('button', { name: 'Simulate' }).click();
   await page.getByRole('alert').getByText(/77/).waitFor();
 });
 
 task('traffic is put beside that of the day before', async (page) => {
   await visit(page, 'farms/shop');
-  await page.getByRole('switch', { name: 'Beside the day before' }).click();
-  await page.getByText('requests, the day before').waitFor();
+  await page.getByRole('switch', { name: 'Compare with yesterday' }).click();
+  await page.getByText('requests, yesterday').waitFor();
 });
 
 task('who leaves is warned, may stay, and is signed out', async (page) => {
@@ -364,7 +364,7 @@ task('a connection to an l4xnat farm is explained, with the backends it could re
   await api('POST', '/farms/relay/backends', { ip: '127.0.0.1', port: Number(new URL(farm).port), alias: 'first' });
   await visit(page, 'farms/relay');
   const part = page.getByRole('region', { name: 'Which backend would a client get?' });
-  await part.getByText(/^Carried by the engine: /).waitFor();
+  await part.getByText(/^Forwarded by the engine: /).waitFor();
   await part.getByLabel('Client address').fill('nowhere');
   await part.getByRole('button', { name: 'Explain' }).click();
   await part.getByRole('alert').getByText(/from must be an address/).waitFor();

@@ -42,7 +42,7 @@ task(
   'a page that fails says so, and the way back is open',
   async (page) => {
     await broken(page, '/headroom', { params: 5 });
-    await page.getByRole('link', { name: 'Head-room' }).click();
+    await page.getByRole('link', { name: 'Headroom' }).click();
     const said = page.getByRole('alert').filter({ hasText: 'This part of the GUI failed' });
     await said.waitFor();
     await said.getByText(/TypeError/).waitFor();
@@ -194,13 +194,13 @@ task(
   async (page) => {
     await withheld(page, (route) => route.abort());
     await page.route(/\/gui\/$/, (route) => route.abort());
-    await page.getByRole('link', { name: 'Head-room' }).click();
+    await page.getByRole('link', { name: 'Headroom' }).click();
     const said = page.getByRole('alert').filter({ hasText: 'A part of the GUI could not be loaded' });
-    await said.getByText('out of reach').waitFor();
+    await said.getByText('The appliance is unreachable.').waitFor();
     await page.unroute(/\/gui\/assets\/page-.*\.js$/);
     await page.unroute(/\/gui\/$/);
     await said.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Head-room' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Headroom' }).waitFor();
   },
   'ann',
   { meant: [/ERR_FAILED/, /PartMissing/] },
@@ -211,13 +211,13 @@ task(
   async (page) => {
     await withheld(page, (route) => route.fulfill({ status: 404 }));
     await page.route(/\/gui\/$/, (route) => route.fulfill({ contentType: 'text/html', body: '<script type="module" src="/gui/assets/index-newer.js"></script>' }));
-    await page.getByRole('link', { name: 'Head-room' }).click();
+    await page.getByRole('link', { name: 'Headroom' }).click();
     const said = page.getByRole('alert').filter({ hasText: 'A part of the GUI could not be loaded' });
     await said.getByText('new version').waitFor();
     await page.unroute(/\/gui\/assets\/page-.*\.js$/);
     await page.unroute(/\/gui\/$/);
     await said.getByRole('button', { name: 'Reload the page' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Head-room' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Headroom' }).waitFor();
   },
   'ann',
   { meant: [/status of 404|ERR_ABORTED/, /PartMissing/] },
@@ -248,7 +248,7 @@ task(
     await page.unroute('**/api/v4.0/schema?');
     await refusing(page, '**/api/v4.0/system/notifications/kinds');
     await visit(page, 'notifications');
-    const told = page.getByRole('region', { name: 'Which event goes which way' });
+    const told = page.getByRole('region', { name: 'Events and channels' });
     await told.getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
     assert.equal(await told.getByRole('table').count(), 0);
     await refusing(page, '**/api/v4.0/system/notifications/alerts/backends');
@@ -256,9 +256,9 @@ task(
     await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
     await refusing(page, /\/(status|lint|timeline)(\?|$)/);
     await visit(page, '');
-    await page.getByRole('region', { name: 'Needs a hand' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
-    await page.getByRole('region', { name: 'What changed' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
-    assert.equal(await page.getByText('Nothing in what you may see').count(), 0);
+    await page.getByRole('region', { name: 'Needs attention' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    await page.getByRole('region', { name: 'Recent changes' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    assert.equal(await page.getByText('All farms that you can see are up').count(), 0);
   },
   'ann',
   meant500,
@@ -335,7 +335,7 @@ task(
     await page.evaluate(() => localStorage.setItem('sluice.language', 'de'));
     await page.goto(`${base}farms/shop/services/all`);
     await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
-    await page.getByText('0 Einstellungen geändert').waitFor();
+    await page.getByRole('button', { name: 'Verwerfen' }).waitFor();
     assert.equal(await page.getByText('Queue length').count(), 0);
     release();
     await page.getByLabel('Länge der Warteschlange').waitFor();
@@ -345,7 +345,7 @@ task(
 /** Ends the session of the page, as if it had expired, and waits for the sign-in form. */
 async function expire(page) {
   await page.request.delete(new URL('/api/v4.0/session', base).href);
-  await page.getByText('The session has ended.').waitFor();
+  await page.getByText('Your session has ended.').waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is seen meanwhile');
 }
 
@@ -374,8 +374,8 @@ task('what is typed when the session ends is there after the next sign-in, for t
   await form.waitFor({ state: 'detached' });
 
   await visit(page, 'checks');
-  await button(page, 'Try: check_http').click();
-  const tried = page.getByRole('dialog', { name: 'Try check_http' });
+  await button(page, 'Test: check_http').click();
+  const tried = page.getByRole('dialog', { name: 'Test check_http' });
   await tried.getByRole('textbox').first().fill('host.of.ann.example');
   await expire(page);
   await enter(page, 'ann');
@@ -389,8 +389,8 @@ task('what is typed when the session ends is there after the next sign-in, for t
 task('what is typed is there ten minutes after the session ended', async (page) => {
   await page.clock.install();
   await visit(page, 'checks/check_http');
-  await button(page, 'Try').click();
-  const tried = page.getByRole('dialog', { name: 'Try check_http' });
+  await button(page, 'Test').click();
+  const tried = page.getByRole('dialog', { name: 'Test check_http' });
   await tried.getByRole('textbox').first().fill('host.of.ann.example');
   await expire(page);
   await page.clock.fastForward('10:00');
@@ -424,7 +424,7 @@ task('what a colleague changes beside the configuration is not overwritten from 
   await dialog.getByText('+ farm.create').waitFor();
   await asRoot('PUT', '/rbac/roles/shared', { log: { show: 'true' } });
   await dialog.getByRole('button', { name: 'Apply' }).click();
-  await dialog.getByText('look at what it is now').waitFor();
+  await dialog.getByText('check the current values').waitFor();
   assert.ok(await dialog.getByRole('button', { name: 'Apply' }).isDisabled());
   await page.keyboard.press('Escape');
   await page.getByRole('switch', { name: 'log.show', checked: true }).waitFor();
@@ -444,10 +444,10 @@ task('more farms than one change may have are not offered to be stopped', async 
     await route.fulfill({ response, json: { ...json, farms: Array.from({ length: 257 }, (_, i) => ({ ...one, farmname: `${one.farmname}-${i}` })) } });
   });
   await visit(page, 'farms');
-  await page.getByRole('checkbox', { name: 'Choose all farms shown' }).check();
+  await page.getByRole('checkbox', { name: 'Select all farms shown' }).check();
   await page.getByText('At most 256 at a time.').waitFor();
   assert.ok(await button(page, 'Stop').isDisabled());
-  await page.getByRole('checkbox', { name: 'Choose shop-0', exact: true }).uncheck();
+  await page.getByRole('checkbox', { name: 'Select shop-0', exact: true }).uncheck();
   await page.getByText('At most 256 at a time.').waitFor({ state: 'detached' });
   assert.ok(await button(page, 'Stop').isEnabled());
 });

@@ -31,7 +31,7 @@ async function firstPaint() {
     const cdp = await context.newCDPSession(page);
     await cdp.send('Network.clearBrowserCache');
     await page.goto(base, { waitUntil: 'commit' });
-    await page.getByRole('heading', { name: 'Needs a hand' }).waitFor();
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
     times.push(await page.evaluate(() => performance.now()));
     await context.close();
   }

@@ -35,8 +35,8 @@ const main = (page) => page.getByRole('main').innerText();
 
 const refusal = /You do not have permission to view this/;
 /** Shown above a form that the user may view but not send. */
-const readOnly = /You may look at these settings, not change them/;
-const reason = /The permission “[\w.-]+” is required\.|This is about all farms|Only root may see this/;
+const readOnly = /You can view these settings, but not change them/;
+const reason = /The permission “[\w.-]+” is required\.|This concerns all farms|Only root may see this/;
 
 test('no page requests what the role monitoring does not include', async () => {
   const without = [];
@@ -85,8 +85,8 @@ test('a user who may not see the state of the appliance sees a farm that is down
     assert.ok(answer.ok(), await answer.text());
   };
   await signIn(page, 'eve');
-  const attention = page.getByRole('region', { name: 'Needs a hand' });
-  await attention.getByText('Nothing in what you may see').waitFor();
+  const attention = page.getByRole('region', { name: 'Needs attention' });
+  await attention.getByText('All farms that you can see are up').waitFor();
   const maintain = (backend, sent) => call('PUT', `/farms/shop/services/all/backends/${backend}/maintenance`, sent);
   await maintain(0, { action: 'maintenance', mode: 'drain' });
   await maintain(1, { action: 'maintenance', mode: 'drain' });
@@ -108,7 +108,7 @@ test('nothing that a user saw is left for the next user of the browser', async (
   await page.getByLabel('User').fill('bob');
   await page.locator('input[type=password]').fill(people.bob);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText('The permission “history.show” is required.').or(page.getByText('This is about all farms')).waitFor();
+  await page.getByText('The permission “history.show” is required.').or(page.getByText('This concerns all farms')).waitFor();
   assert.equal(await page.getByText('create farm shop').count(), 0);
   assert.ok(!asked.includes('/api/v4.0/history'), `the history is not requested: ${asked}`);
   await end();

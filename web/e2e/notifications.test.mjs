@@ -27,7 +27,7 @@ task('a webhook is made, its test says what came of it, and it is deleted', asyn
   await apply(page, 'Create webhook ops');
   await page.getByRole('row', { name: /ops.*backend-down/ }).waitFor();
   await button(page, 'Test ops').click();
-  await page.getByText('ops has taken the message: 204 No Content').waitFor();
+  await page.getByText('ops accepted the message: 204 No Content').waitFor();
   receiver.closeAllConnections();
   await new Promise((closed) => receiver.close(closed));
   await button(page, 'Test ops').click();

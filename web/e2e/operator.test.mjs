@@ -21,19 +21,19 @@ async function guarded(page, comment, guard) {
   await page.getByLabel('Comment').fill(comment);
   await button(page, 'Save…').click();
   const dialog = page.getByRole('dialog', { name: 'Settings of shop' });
-  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
-  await page.getByRole('option', { name: 'Only while it goes well' }).click();
+  await dialog.getByRole('combobox', { name: 'Activation' }).click();
+  await page.getByRole('option', { name: 'Revert automatically if health conditions fail' }).click();
   await dialog.getByLabel('Conditions').fill(guard);
   await settle(page, 'Settings of shop');
 }
 
 task('a guarded change says that it is kept, and a violated guard is shown until it is read', async (page) => {
   await guarded(page, 'too much', 'backends_up>=3,1m');
-  const bar = page.getByRole('status').filter({ hasText: 'a guard watches it' });
-  await bar.getByText(/It is kept in [0-9]+ seconds, and reverted at once if a condition is violated/).waitFor();
+  const bar = page.getByRole('status').filter({ hasText: 'is on trial under health conditions' });
+  await bar.getByText(/It is kept in [0-9]+ seconds\. If a condition fails before then, it is reverted immediately/).waitFor();
   await bar.getByText('Conditions: backends_up>=3').waitFor();
-  assert.equal(await page.getByText(/goes back by itself|unless somebody confirms/).count(), 0);
-  const said = page.getByRole('alert').filter({ hasText: 'was reverted: its guard was violated' });
+  assert.equal(await page.getByText(/goes back by itself|unless you confirm/).count(), 0);
+  const said = page.getByRole('alert').filter({ hasText: 'was reverted: a condition failed' });
   await said.getByText('backends_up 2 of farm shop is not backends_up>=3').waitFor();
   await visit(page, 'farms'); // the notice stays until it is dismissed
   await said.getByRole('button', { name: 'Close' }).click();
@@ -46,7 +46,7 @@ task('a guarded change says that it is kept, and a violated guard is shown until
 
 task('a guarded change that goes well is kept', async (page) => {
   await guarded(page, 'all is well', 'backends_up>=1,10s');
-  const bar = page.getByRole('status').filter({ hasText: 'a guard watches it' });
+  const bar = page.getByRole('status').filter({ hasText: 'is on trial under health conditions' });
   await bar.getByText(/backends_up 2 of farm shop/).waitFor();
   await bar.waitFor({ state: 'detached' });
   assert.equal((await (await api(page, 'GET', '/farms/shop')).json()).params.comment, 'all is well');
@@ -55,7 +55,7 @@ task('a guarded change that goes well is kept', async (page) => {
 task('Live names the decision, and what happened in words', async (page) => {
   await visit(page, 'farms/shop/trace');
   await button(page, 'Watch').click();
-  await page.getByText('Waiting for exchanges…').waitFor();
+  await page.getByText('Waiting for requests…').waitFor();
   const row = page.getByRole('row').filter({ hasText: '/decided' }).first();
   for (let i = 0; i < 40 && (await row.count()) === 0; i++) {
     await fetch(`${farm}decided`);
@@ -86,7 +86,7 @@ task('the timeline names service and backend', async (page) => {
 
 task('an explanation is for a client, and shows every candidate', async (page) => {
   await visit(page, 'farms/shop');
-  const card = page.getByRole('region', { name: 'Which way would a request take?' });
+  const card = page.getByRole('region', { name: 'How would a request be routed?' });
   await card.getByLabel('Client address').fill('10.1.2.3');
   await card.getByRole('button', { name: 'Explain' }).click();
   await card.getByText('X-Forwarded-For: 10.1.2.3').waitFor();
@@ -107,7 +107,7 @@ task('a farm that somebody stopped is not down', async (page) => {
   await page.getByRole('heading', { level: 1, name: 'shop' }).locator('..').getByText('stopped', { exact: true }).waitFor();
   await visit(page, '');
   await page.getByRole('link', { name: /shop/ }).getByRole('img', { name: 'stopped' }).waitFor();
-  await page.getByText('Nothing. All farms that are to run are up.').waitFor();
+  await page.getByText('All started farms are up.').waitFor();
   assert.ok((await api(page, 'PUT', '/farms/shop/actions', { action: 'start' })).ok());
   await page.getByRole('link', { name: /shop/ }).getByRole('img', { name: 'up' }).waitFor();
 });
@@ -137,7 +137,7 @@ task('a new service is placed before the one that takes every request', async (p
   await visit(page, 'farms/shop/services');
   await button(page, 'Add a service').click();
   const dialog = page.getByRole('dialog', { name: 'Add a service' });
-  await dialog.getByText('The service all takes every request.').waitFor();
+  await dialog.getByText('Service all matches every request.').waitFor();
   await dialog.locator('[name=id]').fill('api');
   await dialog.locator('[name=urlp]').fill('^/api');
   await dialog.getByRole('button', { name: 'Create…' }).click();
@@ -181,7 +181,7 @@ task('the focus moves into a dialog, and back to where it came from', async (pag
   await page.keyboard.press('Escape');
   await until(async () => (await focused()) === 'Stop');
   const row = page.getByRole('row', { name: /blue/ }).first();
-  await row.getByRole('button', { name: 'Take out' }).focus(); // a menu returns the focus to its button
+  await row.getByRole('button', { name: 'Maintenance…' }).focus(); // a menu returns the focus to its button
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: /Drain/ }).waitFor();
   await page.keyboard.press('ArrowDown');
@@ -189,7 +189,7 @@ task('the focus moves into a dialog, and back to where it came from', async (pag
   await page.getByRole('dialog', { name: /blue/ }).waitFor();
   await until(inside);
   await page.keyboard.press('Escape');
-  await until(async () => (await focused()) === 'Take out');
+  await until(async () => (await focused()) === 'Maintenance…');
 });
 
 task('the first key leads past the menu to the content', async (page) => {

@@ -36,17 +36,17 @@ task('a backend is drained and used again, and the other one serves meanwhile', 
   await signIn(page, 'ann');
   assert.deepEqual(await answers(), ['blue', 'green']);
   await visit(page, 'farms/shop');
-  await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Take out' }).click();
+  await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Maintenance…' }).click();
   await page.getByRole('menuitem', { name: /Drain/ }).click();
   const dialog = page.getByRole('dialog', { name: /Drain/ });
   await dialog.getByText('maintenance: drain').waitFor();
   await dialog.getByText(/sluice backend maintenance shop all \d --mode drain/).waitFor();
   await dialog.getByText(/curl -k -X PUT/).waitFor();
-  await dialog.getByRole('alert').filter({ hasText: 'Who takes over' }).waitFor();
+  await dialog.getByRole('alert').filter({ hasText: 'Takeover' }).waitFor();
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('row', { name: /blue/ }).getByText('maintenance').waitFor();
   assert.deepEqual(await answers(), ['green']);
-  await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Use again' }).click();
+  await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Back in service' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('row', { name: /blue/ }).getByText('up', { exact: true }).waitFor();
   assert.deepEqual(await answers(), ['blue', 'green']);
@@ -58,12 +58,12 @@ task('a change that nobody confirms counts down, and is taken back by a click', 
   await page.getByRole('button', { name: 'Stop' }).click();
   const dialog = page.getByRole('dialog', { name: 'Stop shop' });
   await dialog.getByText('all its traffic is interrupted').waitFor();
-  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
+  await dialog.getByRole('combobox', { name: 'Activation' }).click();
   await page.getByRole('option', { name: /within 2 minutes/ }).click();
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await page.getByText(/It is reverted in 1?[0-9]?[0-9] seconds/).waitFor();
   await assert.rejects(answers(1));
-  await page.getByRole('button', { name: 'Take it back now' }).click();
+  await page.getByRole('button', { name: 'Revert now' }).click();
   await page.getByText(/It is reverted in/).waitFor({ state: 'detached' });
   assert.deepEqual(await answers(), ['blue', 'green']);
 });
@@ -71,11 +71,11 @@ task('a change that nobody confirms counts down, and is taken back by a click', 
 task('the configuration goes back to an earlier revision', async (page) => {
   await signIn(page, 'ann');
   await visit(page, 'history');
-  const rows = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Go back' }) });
+  const rows = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Roll back' }) });
   await rows.first().getByRole('button', { name: 'Difference' }).click();
   await page.getByRole('dialog').locator('.diff').waitFor();
   await page.keyboard.press('Escape');
-  await rows.first().getByRole('button', { name: 'Go back' }).click();
+  await rows.first().getByRole('button', { name: 'Roll back' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 });
 
@@ -115,8 +115,8 @@ task('a change is guarded, and says which conditions it knows', async (page) => 
   await visit(page, 'farms/shop');
   await page.getByRole('button', { name: 'Restart' }).click();
   const dialog = page.getByRole('dialog', { name: 'Restart shop' });
-  await dialog.getByRole('combobox', { name: 'How long does it hold?' }).click();
-  await page.getByRole('option', { name: 'Only while it goes well' }).click();
+  await dialog.getByRole('combobox', { name: 'Activation' }).click();
+  await page.getByRole('option', { name: 'Revert automatically if health conditions fail' }).click();
   await dialog.getByLabel('Conditions').fill('nonsense');
   await dialog.getByRole('button', { name: 'Apply' }).click();
   await dialog.getByRole('alert').getByText(/guard/).waitFor();
@@ -174,7 +174,7 @@ task('who only watches is offered no change', async (page) => {
   await signIn(page, 'bob');
   await visit(page, 'farms/shop');
   for (const name of ['Stop', 'Restart']) assert.ok(await page.getByRole('button', { name, exact: true }).isDisabled(), name);
-  assert.ok(await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Take out' }).isDisabled());
+  assert.ok(await page.getByRole('row', { name: /blue/ }).getByRole('button', { name: 'Maintenance…' }).isDisabled());
 });
 
 task('a session that ends leads back to the sign-in', async (page) => {

@@ -34,7 +34,7 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
   await page.getByText('The certificate fresh.pem has been uploaded.').waitFor();
   await page.getByRole('row', { name: /fresh\.pem/ }).getByText(/\d+ days?$/).waitFor();
-  await page.getByRole('region', { name: 'When they end' }).getByText('fresh.pem').waitFor();
+  await page.getByRole('region', { name: 'Expiry' }).getByText('fresh.pem').waitFor();
 
   const port = await freePort();
   await visit(page, 'new-farm');
@@ -66,7 +66,7 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   // If a colleague replaces it meanwhile, theirs stays, and the names are shown anew.
   const theirs = await page.request.fetch(new URL('/api/v4.0/certificates/fresh.pem', base).href, { method: 'PUT', data: readFileSync(otherPEM), headers: { 'Content-Type': 'application/x-pem-file' }, params: { force: 'true' } });
   assert.ok(theirs.ok());
-  await replacing.getByLabel('Make the change nevertheless').check();
+  await replacing.getByLabel('Apply anyway').check();
   await send.click();
   await replacing.getByRole('alert').getByText('fresh.pem has been replaced meanwhile').waitFor();
   assert.equal(await served(port), fingerprint(otherPEM));
@@ -74,7 +74,7 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   assert.ok(ours.ok());
   await send.click();
   await replacing.getByText('-shop.example').waitFor();
-  await replacing.getByLabel('Make the change nevertheless').check();
+  await replacing.getByLabel('Apply anyway').check();
   await send.click();
   await replacing.waitFor({ state: 'detached' });
   assert.equal(await served(port), fingerprint(otherPEM));
@@ -86,12 +86,12 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   await page.getByRole('button', { name: 'Details of fresh.pem' }).click();
   const details = page.getByRole('dialog', { name: 'fresh.pem', exact: true });
   await details.getByText(/^other\.example, until /).waitFor(); // the replaced one is kept
-  await details.getByRole('button', { name: 'Put the old one back…' }).click();
-  const back = page.getByRole('dialog', { name: 'Put the certificate back that fresh.pem replaced' });
+  await details.getByRole('button', { name: 'Restore the previous one…' }).click();
+  const back = page.getByRole('dialog', { name: 'Restore the certificate that fresh.pem replaced' });
   await back.getByText('sluice certificate restore fresh.pem').waitFor();
   await back.getByText('-shop.example').waitFor();
   assert.ok(await back.getByRole('button', { name: 'Apply' }).isDisabled());
-  await back.getByLabel('Make the change nevertheless').check();
+  await back.getByLabel('Apply anyway').check();
   await back.getByRole('button', { name: 'Apply' }).click();
   await back.waitFor({ state: 'detached' });
   assert.equal(await served(port), fingerprint(otherPEM));
@@ -131,7 +131,7 @@ task('a CSR is made, shown, and deleted', async (page) => {
   await page.getByRole('button', { name: 'New CSR' }).click();
   const form = page.getByRole('dialog', { name: 'New CSR' });
   await form.getByRole('textbox', { name: /^Name/ }).fill('signed');
-  const fields = { 'Host name': 'www.example.com', Country: 'Germany', 'State or province': 'Bavaria', Town: 'Ulm', Organization: 'Example Ltd', Unit: 'Web', 'Mail address': 'ops@example.com' };
+  const fields = { 'Host name': 'www.example.com', Country: 'Germany', 'State or province': 'Bavaria', City: 'Ulm', Organization: 'Example Ltd', Unit: 'Web', 'Mail address': 'ops@example.com' };
   for (const [label, value] of Object.entries(fields)) await form.getByLabel(label).first().fill(value);
   await form.getByRole('button', { name: 'Create…' }).click();
   await form.getByText(/country must be two letters/).waitFor();
@@ -178,7 +178,7 @@ task('an order that cannot be is refused before anybody is asked', async (page) 
   await form.getByText(/vip or farmname is needed/).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Account…' }).click();
-  const account = page.getByRole('dialog', { name: /^Account and authority/ });
+  const account = page.getByRole('dialog', { name: /^ACME account and authority/ });
   await account.getByLabel('Mail address').fill('nobody');
   await account.getByRole('button', { name: 'Save…' }).click();
   await account.getByText(/"nobody" is no mail address/).waitFor();
@@ -198,18 +198,18 @@ task('a check is made of a template, tried, linked, kept while it is used, and d
   await apply(page, 'Create check alive');
   await page.getByRole('heading', { level: 1, name: 'alive' }).waitFor();
 
-  await page.getByRole('button', { name: 'Try', exact: true }).click();
-  const trial = page.getByRole('dialog', { name: 'Try alive' });
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  const trial = page.getByRole('dialog', { name: 'Test alive' });
   await trial.getByLabel('Address or host name').fill('127.0.0.1');
   await trial.getByRole('textbox', { name: 'Port' }).fill('70000');
-  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByRole('button', { name: 'Test now' }).click();
   await trial.getByText(/port must be/).waitFor();
   await trial.getByRole('textbox', { name: 'Port' }).fill(backend);
-  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByRole('button', { name: 'Test now' }).click();
   await trial.getByText('127.0.0.1 is healthy').waitFor();
   await trial.getByText(`connected to 127.0.0.1:${backend}`).waitFor();
   await trial.getByRole('textbox', { name: 'Port' }).fill(String(await freePort()));
-  await trial.getByRole('button', { name: 'Ask it' }).click();
+  await trial.getByRole('button', { name: 'Test now' }).click();
   await trial.getByText('127.0.0.1 is not healthy').waitFor();
   await page.keyboard.press('Escape');
 
@@ -227,7 +227,7 @@ task('a check is made of a template, tried, linked, kept while it is used, and d
   await page.getByRole('switch', { name: 'Force' }).press(' ');
   await save.click();
   await apply(page, 'Settings of check alive');
-  await page.getByText('0 settings changed').waitFor();
+  await page.getByText(/\d+ settings? changed/).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByRole('dialog', { name: 'Delete check alive' }).getByText(/is in use: unlink it first from shop_all/).waitFor();
   await page.keyboard.press('Escape');
@@ -259,7 +259,7 @@ task('a backup is made, listed, downloaded, uploaded again, and deleted', async 
   await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
   await page.getByText('The backup again has been uploaded.').waitFor();
   await page.getByRole('button', { name: 'Restore backup again' }).click();
-  await page.getByRole('dialog').getByText(/kept as the backup before-restore/).waitFor();
+  await page.getByRole('dialog').getByText(/saved as the backup before-restore/).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Restore…' }).click();
   const command = page.getByText('sluice backup apply again', { exact: true });
   await command.waitFor();
@@ -294,7 +294,7 @@ task('settings of appliance and machine are refused at their field, and saved', 
     await apply(page, 'Settings');
     assert.equal(sent.length, 2);
     await page.unroute('**/api/v4.0/system/global*');
-    await page.getByText('0 settings changed').waitFor();
+    await page.getByText(/\d+ settings? changed/).waitFor({ state: 'detached' });
     await page.reload();
     await field.waitFor();
     assert.equal(await field.inputValue(), minutes);
@@ -374,7 +374,7 @@ task('who only watches is offered no change, and is told what is not shown', asy
   await visit(page, 'system/backups');
   await page.getByText('The permission “backup.menu” is required.').waitFor();
   await visit(page, 'system/settings');
-  await page.getByText('You may look at these settings, not change them.').waitFor();
+  await page.getByText('You can view these settings, but not change them.').waitFor();
 }, 'bob');
 
 /** A database with two networks in the MaxMind DB format: 10.1.0.0/16 in Germany, 10.2.0.0/16 in the United States. */
@@ -387,7 +387,7 @@ const places = gunzipSync(
 
 task('a GeoIP database is uploaded, asked where an address is, and deleted', async (page) => {
   await visit(page, 'system/geoip');
-  await page.getByText('There is none yet.', { exact: false }).waitFor();
+  await page.getByText('No database yet.', { exact: false }).waitFor();
   await page.locator('input[type=file]').setInputFiles({ name: 'text.mmdb', mimeType: 'application/octet-stream', buffer: Buffer.from('text') });
   await page.getByRole('button', { name: 'Upload', exact: true }).click();
   await page.getByText(/is not taken: it is no database/).waitFor();
@@ -395,9 +395,9 @@ task('a GeoIP database is uploaded, asked where an address is, and deleted', asy
   await page.getByRole('button', { name: 'Upload', exact: true }).click();
   await page.getByRole('row', { name: /Test-City/ }).waitFor();
   await page.getByRole('textbox', { name: 'Address' }).fill('10.1.2.3');
-  await page.getByRole('region', { name: 'Where is an address?' }).getByRole('button').click();
-  await page.getByText('10.1.2.3 is in DE, EU, as all of 10.1.0.0/16 (48.1400,11.5800)').waitFor();
+  await page.getByRole('region', { name: 'Look up an address' }).getByRole('button').click();
+  await page.getByText('10.1.2.3 is in DE, EU. Network: 10.1.0.0/16 (48.1400,11.5800)').waitFor();
   await page.getByRole('button', { name: 'Delete the GeoIP database' }).click();
   await apply(page, 'Delete the GeoIP database');
-  await page.getByText('There is none yet.', { exact: false }).waitFor();
+  await page.getByText('No database yet.', { exact: false }).waitFor();
 });

@@ -100,7 +100,7 @@ task('records are edited in their row, undone, found, and deleted together', asy
   await apply(page, 'Change record www A');
   assert.deepEqual(await resolver.resolve4('www.example.com'), ['192.0.2.11']);
   await page.getByRole('alert').getByRole('button', { name: 'Undo' }).click();
-  await page.getByText(/Revision \d+ is undone/).waitFor();
+  await page.getByText(/Revision \d+ has been undone/).waitFor();
   assert.deepEqual(await resolver.resolve4('www.example.com'), ['192.0.2.10']);
   for (const name of ['one', 'two']) {
     await button(page, 'Add a record').click();
@@ -112,17 +112,17 @@ task('records are edited in their row, undone, found, and deleted together', asy
   await page.getByText('1 record', { exact: true }).waitFor();
   await page.getByLabel('Find a record').fill('txt');
   await page.getByText('2 records', { exact: true }).waitFor();
-  await page.getByLabel('Choose all records shown').check();
+  await page.getByLabel('Select all records shown').check();
   await button(page, 'Delete 2 records').click();
   await page.getByRole('dialog').getByText(/sluice record bulk names example.com -/).waitFor();
   await apply(page, 'Delete 2 records');
-  await page.getByText('Nothing fits.').waitFor();
+  await page.getByText('No matches.').waitFor();
   await assert.rejects(resolver.resolveTxt('two.example.com'));
 });
 
 task('a service chooses among its backends, and is explained', async (page) => {
   await visit(page, 'farms/names/services');
-  await page.getByText(/There is no service yet/).waitFor();
+  await page.getByText(/No services yet/).waitFor();
   await button(page, 'Add a service').click();
   const service = page.getByRole('dialog', { name: 'Add a service' });
   await service.getByLabel('Name').fill('shop');
@@ -132,7 +132,7 @@ task('a service chooses among its backends, and is explained', async (page) => {
   await button(service, 'Create…').click();
   await apply(page, 'Create service shop');
   await page.getByRole('link', { name: 'shop' }).click();
-  await page.getByText('The service has no backend yet.').waitFor();
+  await page.getByText('The service has no backends yet.').waitFor();
   await button(page, 'Add a backend').click();
   const form = page.getByRole('dialog', { name: 'Add a backend to shop' });
   await form.getByLabel('Address').fill('no where');
@@ -154,10 +154,10 @@ task('a service chooses among its backends, and is explained', async (page) => {
 
   await visit(page, 'farms/names/services/shop');
   await page.getByLabel('Name', { exact: true }).and(page.locator('[value="shop.example.com"]')).waitFor(); // the page has requested the example
-  await page.getByRole('combobox', { name: 'Client or its net' }).fill('everywhere');
+  await page.getByRole('combobox', { name: 'Client or its network' }).fill('everywhere');
   await button(page, 'Explain').click();
   await page.getByText(/is no address and no net/).waitFor();
-  await page.getByRole('combobox', { name: 'Client or its net' }).fill('198.51.100.0/24');
+  await page.getByRole('combobox', { name: 'Client or its network' }).fill('198.51.100.0/24');
   await button(page, 'Explain').click();
   const said = page.getByRole('region', { name: 'Answer' });
   await said.getByText('NOERROR · shop.example.com. A').waitFor();
@@ -171,17 +171,17 @@ task('a backend is taken out of answers, and the picture follows', async (page) 
   await button(page, 'Explain').click();
   const said = page.getByRole('region', { name: 'Answer' });
   await said.getByRole('row', { name: /yes 127\.0\.0\.1 up/ }).waitFor();
-  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Take out' }).click();
-  await page.getByRole('menuitem', { name: 'Take it out of answers' }).click();
+  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Maintenance…' }).click();
+  await page.getByRole('menuitem', { name: 'Exclude from answers' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
   await said.getByRole('row', { name: /127\.0\.0\.1 maintenance/ }).waitFor();
-  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Use again' }).click();
+  await page.getByRole('row', { name: /shop 127\.0\.0\.1/ }).getByRole('button', { name: 'Back in service' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
   await said.getByRole('row', { name: /yes 127\.0\.0\.1 up/ }).waitFor();
   await page.getByRole('button', { name: /Why is 127\.0\.0\.1/ }).click();
   await page.getByRole('dialog').getByText(/check_tcp/).first().waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('region', { name: 'Questions' }).getByText('Chosen by a service').waitFor();
+  await page.getByRole('region', { name: 'Queries' }).getByText('Chosen by a service').waitFor();
 });
 
 task('a zone file is imported, and its faulty lines are said with their numbers', async (page) => {
@@ -191,13 +191,13 @@ task('a zone file is imported, and its faulty lines are said with their numbers'
   await form.getByRole('textbox', { name: 'Records' }).fill('$TTL 300\n@ NS ns1\nns1 A 192.0.2.53\nbad A somewhere\nmail A 192.0.2.25\n');
   await button(form, 'Show the difference…').click();
   const wrong = form.getByRole('alert');
-  await wrong.getByText('1 line is wrong').waitFor();
+  await wrong.getByText('1 line is invalid').waitFor();
   await wrong.getByText('bad A somewhere').waitFor();
   await picture(page, 'import');
   await button(wrong, 'Line 4').click();
   assert.equal(await page.evaluate(() => getSelection()?.toString() || document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)), 'bad A somewhere');
   await page.keyboard.type('good A 192.0.2.26');
-  await form.getByLabel('Keep the records the zone has').press('Space');
+  await form.getByLabel('Keep the existing records').press('Space');
   await button(form, 'Show the difference…').click();
   await page.getByRole('dialog').getByText('sluice zone import names example.com FILE --add').waitFor();
   await page.getByRole('dialog').locator('.diff').getByText('rdata: 192.0.2.26').waitFor();
@@ -252,9 +252,9 @@ task('a zone is signed, shows what the registrar asks for, and gets its next key
   assert.equal(await part.getByRole('button', { name: /Delete key/ }).count(), 0); // the active key cannot be deleted
   await button(part, 'Next key…').click();
   await page.getByRole('dialog').getByText('sluice zone key add names example.com').waitFor();
-  await apply(page, 'Make the next key of zone example.com');
+  await apply(page, 'Create the next key of zone example.com');
   await part.getByText('Give its DS record to the registrar now.').waitFor();
-  await part.getByRole('button', { name: /Have key \d+ sign/ }).click();
+  await part.getByRole('button', { name: /Sign with key \d+/ }).click();
   await page.getByRole('dialog').getByText(/resolvers may keep the list of keys of before/).waitFor(); // too early
   await page.keyboard.press('Escape');
   await part.getByRole('button', { name: /Delete key/ }).click();
@@ -283,7 +283,7 @@ task('a zone whose parent has its DS record is unsigned only by somebody who acc
   const shown = page.getByRole('dialog').filter({ has: button(page, 'Apply') });
   await shown.getByRole('alert').getByText(/parent zone test\.? has a DS record for it .* resolvers would reject its names/).waitFor();
   assert.ok(await button(shown, 'Apply').isDisabled());
-  await shown.getByLabel('Make the change nevertheless').check();
+  await shown.getByLabel('Apply anyway').check();
   await shown.getByText('sluice zone set names signed.test dnssec=off --force').waitFor();
   await shown.getByText(/resolvers would reject its names/).waitFor(); // the reason is still shown
   await button(shown, 'Apply').click();
@@ -307,27 +307,27 @@ task('the records of a long zone come in pages, and are found by the appliance',
   await page.getByText('230 records', { exact: true }).waitFor();
   await page.getByText('Page 1 of 3').waitFor();
   assert.ok(await button(page, 'Previous page').isDisabled());
-  await page.getByLabel('Choose p0 A').check();
+  await page.getByLabel('Select p0 A').check();
   await button(page, 'Next page').click();
-  await page.getByLabel('Choose p150 A').check();
+  await page.getByLabel('Select p150 A').check();
   await button(page, 'Delete 2 records').waitFor();
   await button(page, 'Next page').click();
   await page.getByRole('row', { name: /p227/ }).waitFor();
   await page.getByText('Page 3 of 3').waitFor();
   assert.ok(await button(page, 'Next page').isDisabled());
-  await button(page, 'Choose none').click();
+  await button(page, 'Clear selection').click();
   await button(page, 'Delete 2 records').waitFor({ state: 'detached' });
   await page.getByLabel('Find a record').fill('P199 a');
   await page.getByText('1 record', { exact: true }).waitFor();
-  await page.getByLabel('Choose p199 A').check();
+  await page.getByLabel('Select p199 A').check();
   await page.getByLabel('Find a record').fill('');
   await page.getByText('Page 1 of 3').waitFor();
-  await page.getByLabel('Choose p1 A').check();
+  await page.getByLabel('Select p1 A').check();
   await button(page, 'Delete 2 records').click();
   await page.getByRole('dialog').getByText(/sluice record bulk names long\.test -/).waitFor();
   await apply(page, 'Delete 2 records');
   await page.getByText('228 records', { exact: true }).waitFor();
-  await page.getByRole('row', { name: /^Choose p1 A/ }).waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /^Select p1 A/ }).waitFor({ state: 'detached' });
   // A change by another user is shown.
   await api(page, 'POST', '/farms/names/zones/long.test/resources', { rname: 'other', type: 'TXT', rdata: '"x"' });
   await page.getByText('229 records', { exact: true }).waitFor();
@@ -337,11 +337,11 @@ task('the records of a long zone come in pages, and are found by the appliance',
   await page.getByText('1 record', { exact: true }).waitFor();
   assert.deepEqual(whole, []);
   // A chosen record that another user deletes blocks the others once only.
-  await page.getByLabel('Choose other TXT').check();
+  await page.getByLabel('Select other TXT').check();
   await page.getByRole('combobox', { name: 'Type' }).click();
   await page.getByRole('option', { name: 'A', exact: true }).click();
-  await page.getByLabel('Choose p2 A').check();
-  await page.getByLabel('Choose p3 A').check();
+  await page.getByLabel('Select p2 A').check();
+  await page.getByLabel('Select p3 A').check();
   const [gone] = await api(page, 'GET', '/farms/names/zones/long.test/resources?search=other');
   await api(page, 'DELETE', `/farms/names/zones/long.test/resources/${gone.id}`);
   await button(page, 'Delete 3 records').click();
@@ -349,7 +349,7 @@ task('the records of a long zone come in pages, and are found by the appliance',
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await button(page, 'Delete 2 records').click();
   await apply(page, 'Delete 2 records');
-  await page.getByRole('row', { name: /^Choose p2 A/ }).waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /^Select p2 A/ }).waitFor({ state: 'detached' });
   await api(page, 'DELETE', '/farms/names/zones/long.test');
 });
 
@@ -357,7 +357,7 @@ task('questions are watched as they come', async (page) => {
   await visit(page, 'farms/names/trace');
   await page.getByLabel('Response code').fill('NXDOMAIN');
   await button(page, 'Watch').click();
-  await page.getByText('Waiting for exchanges…').waitFor();
+  await page.getByText('Waiting for requests…').waitFor();
   const row = page.getByRole('row', { name: /MX nowhere\.example\.com\. NXDOMAIN/ });
   for (let i = 0; i < 40 && (await row.count()) === 0; i++) {
     await resolver.resolveMx('nowhere.example.com').catch(() => {});

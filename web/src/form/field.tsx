@@ -2,16 +2,21 @@ import { Autocomplete, Badge, Group, Input, PasswordInput, Select, Switch, Text,
 import { useTranslation } from 'react-i18next';
 import type { Field } from '../api/fields';
 import { useFieldText } from '../i18n/fields';
+import { useValueLabel } from './help';
 import { OrderedList } from './list';
 import { choices, kindOf, mayBeNull } from './schema';
 import type { Value } from './values';
 
-export type FieldProps = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean };
+export type FieldProps = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean; /** The help text; without it the field's own. */ help?: string };
+
+/** Fields of services whose empty value means the farm's setting. */
+const inherited = ['rewritelocation'];
 
 /** FieldInput is the input for one field of a schema. Options are the names that it may refer to. */
-export function FieldInput({ name, field, value, set, error, required, options, disabled }: FieldProps) {
+export function FieldInput({ name, field, value, set, error, required, options, disabled, help }: FieldProps) {
   const { t } = useTranslation();
   const text = useFieldText();
+  const valueLabel = useValueLabel();
   const title = text(field.title ?? name);
   const label = (
     <Group component="span" gap={6} display="inline-flex">
@@ -30,7 +35,7 @@ export function FieldInput({ name, field, value, set, error, required, options, 
   );
   const about = (
     <>
-      {text(field.description ?? '')} <Bounds of={field} />
+      {help ?? text(field.description ?? '')} <Bounds of={field} />
     </>
   );
   const plain = { label, description: about, error, disabled, name };
@@ -41,8 +46,8 @@ export function FieldInput({ name, field, value, set, error, required, options, 
     case 'choice': {
       const known = choices(field);
       const all = typeof value === 'string' && value !== '' && !known.includes(value) ? [value, ...known] : known;
-      const none = mayBeNull(field) || field.enum?.includes('') ? [{ value: '', label: t('form.none') }] : [];
-      return <Select {...shared} data={[...none, ...all]} value={String(value)} onChange={(v) => set(v ?? '')} allowDeselect={false} />;
+      const none = mayBeNull(field) || field.enum?.includes('') ? [{ value: '', label: t(inherited.includes(name) ? 'form.inherited' : 'form.none') }] : [];
+      return <Select {...shared} data={[...none, ...all.map((v) => ({ value: v, label: valueLabel(v) }))]} value={String(value)} onChange={(v) => set(v ?? '')} allowDeselect={false} />;
     }
     case 'choices':
       return <Listed {...shared} title={title} values={value as string[]} options={choices(field)} set={set} />;

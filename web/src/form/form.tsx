@@ -11,6 +11,7 @@ import type { Off } from '../session/may';
 import { Problem } from '../ui/problem';
 import { useDraft } from './draft';
 import { FieldInput, type FieldProps } from './field';
+import { useHelp } from './help';
 import { useOptions } from './options';
 import { groups } from './schema';
 import { applies, changed, valuesOf, type Values } from './values';
@@ -73,12 +74,12 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
     <form ref={form} onSubmit={submit} noValidate>
       <Stack>
         {children}
-        {coming ? <Loader size="sm" aria-label="…" /> : <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />}
+        {coming ? <Loader size="sm" aria-label="…" /> : <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} farmSchema={farmSchema} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />}
         {trial.error && !here && <Problem error={trial.error} changing />}
         <Card withBorder p="xs" className="save">
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">
-              {t('form.changed', { count: edited })}
+              {edited > 0 && t('form.changed', { count: edited })}
             </Text>
             <Group gap="xs">
               <Button variant="default" disabled={edited === 0} onClick={() => (draft.clear(), trial.reset())}>
@@ -109,19 +110,20 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
 /** A message beside a field need not begin with its name. */
 const at = (field: string, message: string) => (message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
 
-type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean; inputs: NonNullable<FormProps['inputs']>; narrow?: boolean };
+type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; farmSchema?: Schema; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean; inputs: NonNullable<FormProps['inputs']>; narrow?: boolean };
 
 /** The applicable fields by group. Advanced ones are shown on request, if they are set, or if they are invalid. */
-function Fields({ schema, when, without, initial, values, farm, set, wrong, disabled, inputs, narrow }: FieldsProps) {
+function Fields({ schema, when, without, initial, values, farm, farmSchema, set, wrong, disabled, inputs, narrow }: FieldsProps) {
   const { t } = useTranslation();
   const text = useFieldText();
   const options = useOptions();
+  const help = useHelp(schema, farmSchema);
   const [all, setAll] = useState(false);
   const [search, setSearch] = useState('');
   const resting = useMemo(() => valuesOf(schema, Object.fromEntries(Object.entries(schema.properties).map(([name, f]) => [name, f.default]))), [schema]);
   const isSet = (name: string) => (String(initial[name]) !== '' && String(initial[name]) !== String(resting[name])) || JSON.stringify(values[name]) !== JSON.stringify(initial[name]);
   const wanted = search.trim().toLowerCase();
-  const fits = (name: string, f: Field) => `${name} ${text(f.title ?? '')} ${text(f.description ?? '')}`.toLowerCase().includes(wanted);
+  const fits = (name: string, f: Field) => `${name} ${text(f.title ?? '')} ${help(f)}`.toLowerCase().includes(wanted);
   const shown = (name: string, f: Field) =>
     !without.includes(name) && (name in wrong || (applies(f['x-only'], values, farm) && (wanted ? fits(name, f) : all || !f['x-advanced'] || isSet(name))));
   const sections = groups(schema, when).map(([group, fields]) => [group, fields.filter(([name, f]) => shown(name, f))] as const);
@@ -148,7 +150,7 @@ function Fields({ schema, when, without, initial, values, farm, set, wrong, disa
               {fields.map(([name, field]) => {
                 const Input = inputs[name] ?? FieldInput;
                 const required = schema.required?.includes(name);
-                return <Input key={name} name={name} field={field} value={values[name]} set={(v) => set(name, v)} error={wrong[name]} required={required} options={options(field)} disabled={disabled} />;
+                return <Input key={name} name={name} field={field} value={values[name]} set={(v) => set(name, v)} error={wrong[name]} required={required} options={options(field)} disabled={disabled} help={help(field)} />;
               })}
             </SimpleGrid>
           </Card>

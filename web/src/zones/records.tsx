@@ -46,7 +46,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
     const records = [...current.values()];
     remove(records, records.length === 1 ? t('records.delete', { name: titleOf(records[0]) }) : t('records.delete_some', { count: records.length }));
   };
-  const empty = edited === 'new' || total > 0 ? undefined : t(zone.record_count === 0 ? 'records.none' : 'farms.no_match');
+  const empty = edited === 'new' ? undefined : zone.record_count === 0 ? t('records.none') : total === 0 ? t('farms.no_match') : undefined;
   return (
     <Card withBorder p={0} component="section" aria-labelledby="records">
       <Group p="md" pb="xs" justify="space-between">
