@@ -8,17 +8,17 @@ import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { ConfirmDialog } from './session/confirm-dialog';
 import { isSigningOut } from './api/sign-out';
-import { forgetUser, hidePages } from './session/pages-kept';
+import { forgetUser, hidePages } from './session/hide-pages';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { StillSignedIn } from './session/still-signed-in';
 import { theme } from './ui/theme';
 import { Boundary } from './ui/boundary';
-import { late } from './ui/late';
+import { lazyComponent } from './ui/lazy-component';
 import { Problem } from './ui/problem';
 
 /** The parts that need a session; the sign-in page is outside of them. */
-const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
+const Pages = lazyComponent(async () => (await import('./pages')).Pages, <Waiting />);
 
 /** Handles the end of a session, which any call may detect: the signed-in user is queried again. */
 const ended = (error: unknown) => {
@@ -95,10 +95,10 @@ function Authenticated() {
 
 /** The user of the displayed pages, and the minutes of inactivity after which the session ends. */
 type Shown = { user: string; minutes: number };
-type Asked = { isPending: boolean; errorUpdateCount: number; isSuccess: boolean; error: unknown; refetch: () => unknown };
+type QueryState = { isPending: boolean; errorUpdateCount: number; isSuccess: boolean; error: unknown; refetch: () => unknown };
 
 /** Instead replaces the pages: the sign-in page, or the error that prevents a check of the session. */
-function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boolean }) {
+function Instead({ who, rights, ended }: { who: QueryState; rights: QueryState; ended: boolean }) {
   if (isSigningOut() && who.errorUpdateCount > 0) return <StillSignedIn error={who.error} again={() => void who.refetch()} />;
   if (who.isPending || (who.isSuccess && rights.isPending)) return <Waiting />;
   if (signedOut(who.error)) return <SignIn ended={ended} />;

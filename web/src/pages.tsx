@@ -4,7 +4,7 @@ import { Activity, useCallback, useLayoutEffect, useRef, type ReactNode } from '
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
 import { requestSignOut } from './api/sign-out';
-import { hidePages } from './session/pages-kept';
+import { hidePages } from './session/hide-pages';
 
 /** Pages shows the page of the current address. While no user is signed in, it is hidden but keeps its state. */
 export function Pages({ shown, minutes }: { shown: boolean; minutes: number }) {

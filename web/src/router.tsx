@@ -5,13 +5,13 @@ import { Layout } from './layout/layout';
 import { RouteFailed } from './layout/route-failed';
 import { loadPageTexts } from './i18n/i18n';
 import { Dashboard } from './dashboard/dashboard';
-import { late } from './ui/late';
+import { lazyComponent } from './ui/lazy-component';
 import { NoSuchPage } from './ui/no-such-page';
 
 const root = createRootRoute({ component: Layout });
 
 /** A page that is loaded on demand, with its texts. */
-const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => late(async () => (await Promise.all([page(), loadPageTexts()]))[0][name], <Loader size="sm" aria-label="…" />);
+const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => lazyComponent(async () => (await Promise.all([page(), loadPageTexts()]))[0][name], <Loader size="sm" aria-label="…" />);
 
 const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });
 const farmPages = [

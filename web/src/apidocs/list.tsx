@@ -8,7 +8,7 @@ import { openapi } from '../form/body';
 import { darkOrange } from '../ui/theme';
 import classes from './apidocs.module.css';
 import { bySection, found, operations, type Doc, type Operation } from './model';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 
 /** OperationList shows every operation of the API by section, from the appliance's OpenAPI document. */
 export function OperationList() {
@@ -39,7 +39,7 @@ export function OperationList() {
           {document.data && t('apidocs.count', { count: shown.length })}
         </Text>
       </Group>
-      {!document.data && <Asked of={document}>{() => null}</Asked>}
+      {!document.data && <QueryView of={document}>{() => null}</QueryView>}
       {document.isSuccess && shown.length === 0 && <Text c="dimmed">{t('farms.no_match')}</Text>}
       {bySection(shown).map(([name, group]) => (
         <Card key={name} withBorder component="section" aria-label={name}>

@@ -4,11 +4,11 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { openapi } from '../form/body';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Back } from '../ui/back';
-import { Gone } from '../ui/gone';
-import { Headed } from '../ui/headed';
-import { Once } from '../ui/once';
+import { NotFound } from '../ui/not-found';
+import { TitledPage } from '../ui/titled-page';
+import { OneTimeText } from '../ui/one-time-text';
 import { Wide } from '../ui/wide';
 import { Method } from './list';
 import { answers, bodies, curl, operations, parameters, type Doc, type Line } from './model';
@@ -22,13 +22,13 @@ export function OperationPage() {
   const op = useMemo(() => doc && operations(doc).find((o) => o.id === id), [doc, id]);
   if (!doc || !op) {
     return (
-      <Headed title={id}>
-        <Asked of={document}>{() => (
-          <Gone text={t('apidocs.gone', { name: id })}>
+      <TitledPage title={id}>
+        <QueryView of={document}>{() => (
+          <NotFound text={t('apidocs.gone', { name: id })}>
             <Back to="/apidocs">{t('nav.apidocs')}</Back>
-          </Gone>
-        )}</Asked>
-      </Headed>
+          </NotFound>
+        )}</QueryView>
+      </TitledPage>
     );
   }
   const taken = parameters(doc, op.call);
@@ -52,7 +52,7 @@ export function OperationPage() {
         </Text>
       </div>
       <Card withBorder>
-        <Once label={t('apidocs.curl')} text={curl(op, location.origin)} />
+        <OneTimeText label={t('apidocs.curl')} text={curl(op, location.origin)} />
       </Card>
       {taken.length > 0 && (
         <Card withBorder component="section" aria-label={t('apidocs.parameters')}>

@@ -6,7 +6,7 @@ import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { only, titled } from '../form/titled';
+import { pick, withTitles } from '../form/with-titles';
 import { useMay } from '../session/may';
 import { setACME } from './actions';
 
@@ -18,7 +18,7 @@ export function Account({ close }: { close: () => void }) {
   const may = useMay();
   const seen = useQuery({ queryKey: ['certificates', 'acme'], queryFn: () => object<Settings>('certificates', 'letsencryptz', 'config') });
   const body = useBody('put', '/certificates/letsencryptz/config');
-  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
+  const schema = useMemo(() => withTitles(pick(body, fields), t), [body, t]);
   return (
     <FormDrawer title={t('orders.settings')} close={close} id="acme" of={seen} schema={seen.data && schema} when="update" seen={seen.data ?? {}} change={(sent) => setACME(sent, t('orders.settings'))} off={may.call({ method: 'PUT', path: '/certificates/letsencryptz/config' })}>
       <Text size="sm" c="dimmed">

@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
 import { body, request } from '../api/client';
 import type { Settings } from '../api/fields';
-import { removes, sets } from '../change/beside';
+import { removes, sets } from '../change/unversioned';
 import { quoted, reading, settings, write, type Change } from '../change/change';
 
 export function removeCertificate(file: string, t: TFunction): Change {
@@ -16,7 +16,7 @@ const restoring = ({ fingerprint, previous }: Known) => ({ action: 'restore', ..
 
 /** Restores the certificate that was replaced last. */
 export function restoreCertificate(file: string, title: string, known: Known = {}): Change {
-  return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring(known)), beside: true };
+  return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring(known)), unversioned: true };
 }
 
 /** Undoes a replacement that was just made, even if names are lost. */

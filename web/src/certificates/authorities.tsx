@@ -7,7 +7,7 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { when } from '../ui/time';
 import { removeAuthority, removeCRLs } from './actions';
@@ -21,7 +21,7 @@ export function Authorities() {
   const lists = useQuery(queries.authorities);
   const [sent, send] = useState<Sent>();
   const [change, setChange] = useState<Change>();
-  if (!lists.data) return <Asked of={lists}>{() => null}</Asked>;
+  if (!lists.data) return <QueryView of={lists}>{() => null}</QueryView>;
   return (
     <Stack>
       <Group justify="space-between">

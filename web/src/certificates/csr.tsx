@@ -4,8 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { useBody } from '../form/body';
 import { Waiting } from '../form/drawer';
 import { SchemaForm } from '../form/form';
-import { only, titled } from '../form/titled';
-import { Once } from '../ui/once';
+import { pick, withTitles } from '../form/with-titles';
+import { OneTimeText } from '../ui/one-time-text';
 import { createRequest } from './actions';
 import { Drawer } from '../ui/dialog';
 
@@ -15,14 +15,14 @@ const fields = ['name', 'fqdn', 'san', 'organization', 'division', 'locality', '
 export function NewRequest({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/certificates');
-  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
+  const schema = useMemo(() => withTitles(pick(body, fields), t), [body, t]);
   const [csr, setCSR] = useState('');
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={t('certificates.new_csr')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       {csr ? (
         <Stack>
           <Text size="sm">{t('certificates.csr_about')}</Text>
-          <Once label={t('certificates.csr')} text={csr} />
+          <OneTimeText label={t('certificates.csr')} text={csr} />
           <Group justify="flex-end">
             <Button onClick={close}>{t('palette.close')}</Button>
           </Group>

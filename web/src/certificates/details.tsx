@@ -7,8 +7,8 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
-import { Once } from '../ui/once';
+import { QueryView } from '../ui/query-view';
+import { OneTimeText } from '../ui/one-time-text';
 import { Facts } from '../ui/facts';
 import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
@@ -64,11 +64,11 @@ export function Details({ file, close }: { file: string; close: () => void }) {
         {csr && (
           <>
             <Text size="sm">{t('certificates.csr_about')}</Text>
-            {pem.data && <Once label={t('certificates.csr')} text={pem.data} />}
+            {pem.data && <OneTimeText label={t('certificates.csr')} text={pem.data} />}
             {pem.error && <Problem error={pem.error} />}
           </>
         )}
-        {!info.data && <Asked of={info}>{() => null}</Asked>}
+        {!info.data && <QueryView of={info}>{() => null}</QueryView>}
         {info.data && (
           <Code block tabIndex={0}>
             {info.data}

@@ -6,7 +6,7 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { removeCertificate } from './actions';
 import { Calendar } from './calendar';
@@ -27,7 +27,7 @@ export function CertificateList() {
   const [requesting, ask] = useState(false);
   const [change, setChange] = useState<Change>();
   const all = certificates.data?.params ?? [];
-  if (!certificates.data) return <Asked of={certificates}>{() => null}</Asked>;
+  if (!certificates.data) return <QueryView of={certificates}>{() => null}</QueryView>;
   return (
     <Stack>
       <Group justify="flex-end" gap="xs">

@@ -6,10 +6,10 @@ import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { useBody } from '../form/body';
 import { SchemaForm } from '../form/form';
-import { only, titled } from '../form/titled';
+import { pick, withTitles } from '../form/with-titles';
 import { useMay } from '../session/may';
 import { setOCSP } from './actions';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 
 const fields = ['enabled', 'private_responders'];
 
@@ -19,8 +19,8 @@ export function OCSPSettings() {
   const may = useMay();
   const seen = useQuery({ queryKey: ['certificates', 'ocsp'], queryFn: () => object<Settings>('certificates', 'ocsp') });
   const body = useBody('put', '/certificates/ocsp');
-  const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
-  if (!seen.data || !schema) return <Asked of={seen}>{() => null}</Asked>;
+  const schema = useMemo(() => withTitles(pick(body, fields), t), [body, t]);
+  if (!seen.data || !schema) return <QueryView of={seen}>{() => null}</QueryView>;
   return (
     <Stack>
       <Text size="sm" c="dimmed">

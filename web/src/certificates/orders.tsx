@@ -7,9 +7,9 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { only, titled } from '../form/titled';
+import { pick, withTitles } from '../form/with-titles';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { when } from '../ui/time';
 import { order, removeOrdered, renew, setRenewal } from './actions';
@@ -26,7 +26,7 @@ export function Orders() {
   const [setting, set] = useState(false);
   const [edited, edit] = useState<Ordered>();
   const [change, setChange] = useState<Change>();
-  if (!orders.data) return <Asked of={orders}>{() => null}</Asked>;
+  if (!orders.data) return <QueryView of={orders}>{() => null}</QueryView>;
   return (
     <Stack>
       <Group justify="space-between">
@@ -95,14 +95,14 @@ function Renewal({ of: o }: { of: Ordered }) {
 function NewOrder({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/certificates/letsencryptz');
-  const schema = useMemo(() => titled(only(body, ['domains', 'challenge', 'farmname', 'vip', 'test']), t), [body, t]);
+  const schema = useMemo(() => withTitles(pick(body, ['domains', 'challenge', 'farmname', 'vip', 'test']), t), [body, t]);
   return <FormDrawer title={t('orders.order')} close={close} id="new order" schema={schema} when="create" verb={t('orders.order_short')} seen={{}} change={(sent) => order(sent, t('orders.order_of', { name: Array.isArray(sent.domains) ? sent.domains.join(', ') : '' }))} />;
 }
 
 function EditRenewal({ of: o, close }: { of: Ordered; close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('put', '/certificates/letsencryptz/{certificate}');
-  const schema = useMemo(() => titled(only(body, ['autorenewal', 'farmname', 'vip']), t), [body, t]);
+  const schema = useMemo(() => withTitles(pick(body, ['autorenewal', 'farmname', 'vip']), t), [body, t]);
   const seen = { autorenewal: o.autorenewal.status, farmname: o.autorenewal.farm, vip: o.autorenewal.vip };
   return <FormDrawer title={t('orders.renewal_of', { name: o.file })} close={close} id={`renewal ${o.file}`} schema={schema} when="update" seen={seen} change={(sent) => setRenewal(o.file, seen, sent, t('orders.renewal_of', { name: o.file }))} />;
 }

@@ -16,9 +16,9 @@ export type Change = {
   /** A backend that is removed from service, as FARM/SERVICE/ID. The preview shows which backends take over. */
   without?: string;
   /** The lines of the difference, if the appliance returns none because the change is outside the configuration. */
-  says?: string;
+  difference?: string;
   /** The change is outside the configuration: it has no revision and no trial, and the difference may be empty. */
-  beside?: true;
+  unversioned?: true;
   /** The call, to check the user's permission. */
   by: Call;
   /** The path of the resource that is written. The call must match the version on the page. */
@@ -44,7 +44,7 @@ export const isForceable = (error: unknown) => error instanceof Refused && error
 /** The change with its forced command line and API call. */
 export const forced = (change: Change): Change => ({
   ...change,
-  command: change.command && `${change.command} ${change.beside ? '--yes' : '--force'}`,
+  command: change.command && `${change.command} ${change.unversioned ? '--yes' : '--force'}`,
   call: change.call.replace(/'$/, `${/\?[^']*'$/.test(change.call) ? '&' : '?'}force=true'`),
 });
 

@@ -31,7 +31,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
     },
     onSuccess: ({ revision, warnings }) => {
       const message = t(on.guard ? 'change.done_guarded' : on.confirm ? 'change.done_unconfirmed' : 'change.done', { what: change.title });
-      const goesBack = change.says === undefined && !change.beside && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
+      const goesBack = change.difference === undefined && !change.unversioned && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
       if (goesBack && revision > 1) offerUndo(message, revision, again);
       else done(message);
       const unknown = unforeseen(warnings, trial.data?.warnings ?? []);
@@ -44,14 +44,14 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   const [refusal, setRefusal] = useState<Error>(); // remains visible while the change is forced
   if (isForceable(trial.error) && trial.error !== refusal) setRefusal(trial.error!);
   const equal = force ? forced(change) : change;
-  const diff = change.says ?? trial.data?.diff;
+  const diff = change.difference ?? trial.data?.diff;
   const changed = late || trial.data?.changed === true;
   const elsewhere = changed && change.position === true; // another object may be at that position now
-  const outdated = changed && change.says !== undefined; // its lines show old values
+  const outdated = changed && change.difference !== undefined; // its lines show old values
   useEffect(() => {
     if (outdated) again(); // refreshes the page, so that its next dialog has current values
   }, [outdated]);
-  const nothing = trial.isSuccess && !change.beside && diff === '' && trial.data.impact.length === 0; // a restart has an empty difference
+  const nothing = trial.isSuccess && !change.unversioned && diff === '' && trial.data.impact.length === 0; // a restart has an empty difference
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -87,7 +87,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         )}
         {equal.command && <Equal label={t('change.command')} text={equal.command} />}
         <Equal label={t('change.call')} text={equal.call} />
-        {change.says === undefined && !change.beside && <TrialInput trial={on} set={setOn} />}
+        {change.difference === undefined && !change.unversioned && <TrialInput trial={on} set={setOn} />}
         {apply.error && !isConflict(apply.error) && <Problem error={apply.error} changing />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>

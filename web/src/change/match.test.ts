@@ -90,8 +90,8 @@ describe('restoring a backup', () => {
   });
   it('shows the difference of the configuration', async () => {
     const change = applyBackup('monday', {}, '');
-    expect(change.says).toBe('+ monday');
+    expect(change.difference).toBe('+ monday');
     await tryChange(change);
-    expect(change.says).toBe('+ x');
+    expect(change.difference).toBe('+ x');
   });
 });

@@ -10,10 +10,10 @@ import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
 import { useFieldText } from '../i18n/fields';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Back } from '../ui/back';
-import { Gone } from '../ui/gone';
-import { Headed } from '../ui/headed';
+import { NotFound } from '../ui/not-found';
+import { TitledPage } from '../ui/titled-page';
 import { removeCheck, setCheck } from './actions';
 import { Links } from './links';
 import { NewCheck } from './new';
@@ -36,18 +36,18 @@ export function CheckPage() {
   const schema = useMemo(() => schemas.data && forced(schemas.data.check, used), [schemas.data, used]);
   if (!checks.data || !schema) {
     return (
-      <Headed title={name}>
-        <Asked of={checks.data ? schemas : checks}>{() => null}</Asked>
-      </Headed>
+      <TitledPage title={name}>
+        <QueryView of={checks.data ? schemas : checks}>{() => null}</QueryView>
+      </TitledPage>
     );
   }
   if (!check) {
     return (
-      <Headed title={name}>
-        <Gone text={t('checks.gone', { name })}>
+      <TitledPage title={name}>
+        <NotFound text={t('checks.gone', { name })}>
           <Back to="/checks">{t('nav.checks')}</Back>
-        </Gone>
-      </Headed>
+        </NotFound>
+      </TitledPage>
     );
   }
   const template = check.template === 'true';

@@ -8,7 +8,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useFieldText } from '../i18n/fields';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { nameOf, placeOf, removeCheck } from './actions';
 import { NewCheck } from './new';
@@ -63,7 +63,7 @@ export function ChecksPage() {
           {t('checks.new')}
         </Button>
       </Group>
-      <Asked of={checks}>{() => null}</Asked>
+      <QueryView of={checks}>{() => null}</QueryView>
       {checks.data && (
         <>
           <Card withBorder p={0} component="section" aria-label={t('checks.own')}>

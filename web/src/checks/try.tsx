@@ -4,7 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, Refused, request } from '../api/client';
 import { queries } from '../api/queries';
-import { Once } from '../ui/once';
+import { OneTimeText } from '../ui/one-time-text';
 import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
@@ -65,7 +65,7 @@ function Result({ of }: { of: Tried }) {
         </Group>
         {of.reason && <Text size="sm">{of.reason}</Text>}
         <Text size="sm">{t('checks.took', { time: duration(of.took / 1000) })}</Text>
-        <Once label={t('checks.conversation')} text={of.conversation.join('\n') || '–'} />
+        <OneTimeText label={t('checks.conversation')} text={of.conversation.join('\n') || '–'} />
       </Stack>
     </Card>
   );

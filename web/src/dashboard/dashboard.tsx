@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { Boundary } from '../ui/boundary';
-import { late } from '../ui/late';
-import { Headed } from '../ui/headed';
+import { lazyComponent } from '../ui/lazy-component';
+import { TitledPage } from '../ui/titled-page';
 import { Problem } from '../ui/problem';
 import { Attention } from './attention';
 import { Recent } from './recent';
@@ -13,7 +13,7 @@ import { count, duration } from '../ui/numbers';
 import { useRates } from '../farms/rates';
 import type { FarmNumbers } from '../api/types';
 
-const WhichWay = late(async () => (await import('./which-way')).WhichWay);
+const WhichWay = lazyComponent(async () => (await import('./which-way')).WhichWay);
 
 /** Dashboard answers the daily questions: what is exposed, is it healthy, what changed, what needs attention. */
 export function Dashboard() {
@@ -21,9 +21,9 @@ export function Dashboard() {
   const farms = useQuery(queries.farms);
   if (farms.error && !farms.data) {
     return (
-      <Headed title={t('nav.dashboard')}>
+      <TitledPage title={t('nav.dashboard')}>
         <Problem error={farms.error} again={() => void farms.refetch()} />
-      </Headed>
+      </TitledPage>
     );
   }
   return (

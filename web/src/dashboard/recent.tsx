@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Entries } from '../timeline/entries';
 
 /** Recent shows the latest entries of the timeline. */
@@ -21,7 +21,7 @@ export function Recent() {
           {t('recent.all')}
         </Anchor>
       </Group>
-      <Asked of={timeline}>{() => (last.length === 0 ? <Text c="dimmed">{t('timeline.empty')}</Text> : <Entries of={last} />)}</Asked>
+      <QueryView of={timeline}>{() => (last.length === 0 ? <Text c="dimmed">{t('timeline.empty')}</Text> : <Entries of={last} />)}</QueryView>
     </Card>
   );
 }

@@ -10,7 +10,7 @@ import { Restarts } from './restarts';
 const most = 256;
 
 /** The actions that are one change of several farms. */
-type Deed = 'start' | 'stop';
+type BulkAction = 'start' | 'stop';
 
 /** Bulk applies an action to several farms: as one change, or as one restart of each. */
 export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
@@ -18,7 +18,7 @@ export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
   const may = useMay();
   const [change, setChange] = useState<Change>();
   const [restarted, restart] = useState<string[]>(); // the list may lose farms while they restart
-  const act = (deed: Deed) => setChange(all(farms, deed, t(`bulk.${deed}`, { count: farms.length })));
+  const act = (verb: BulkAction) => setChange(all(farms, verb, t(`bulk.${verb}`, { count: farms.length })));
   return (
     <>
       {farms.length > 0 && (
@@ -32,9 +32,9 @@ export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
                 {t('bulk.most', { most })}
               </Text>
             )}
-            {(['start', 'stop', 'restart'] as const).map((deed) => (
-              <Button key={deed} size="compact-sm" variant="default" {...may.button('farm.action', farms.length > most)} onClick={() => (deed === 'restart' ? restart(farms) : act(deed))}>
-                {t(`farm.${deed}_short`)}
+            {(['start', 'stop', 'restart'] as const).map((verb) => (
+              <Button key={verb} size="compact-sm" variant="default" {...may.button('farm.action', farms.length > most)} onClick={() => (verb === 'restart' ? restart(farms) : act(verb))}>
+                {t(`farm.${verb}_short`)}
               </Button>
             ))}
           </Group>
@@ -46,7 +46,7 @@ export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
   );
 }
 
-function all(farms: string[], action: Deed, title: string): Change {
+function all(farms: string[], action: BulkAction, title: string): Change {
   const writes = farms.map((farm) => ({ method: 'PUT', path: `/farms/${encodeURIComponent(farm)}/actions`, body: { action } }));
   return write(title, farms.map((farm) => `sluice farm ${action} ${farm}`).join('\n'), 'POST', ['transactions'], { writes });
 }

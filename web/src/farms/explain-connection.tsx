@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Problem } from '../ui/problem';
 import { Said } from './explain';
 
@@ -19,7 +19,7 @@ export function ExplainConnection({ farm }: { farm: string }) {
       <Title order={2} size="h4" id="explain" mb="xs">
         {t('explain.connection')}
       </Title>
-      <Asked of={carried}>
+      <QueryView of={carried}>
         {({ params: { carrier, reason, rules, warnings } }) => (
           <Stack gap="xs">
             <Text size="sm" className="text">
@@ -33,7 +33,7 @@ export function ExplainConnection({ farm }: { farm: string }) {
             {carrier === 'kernel' ? <Rules text={rules ?? ''} /> : <Question farm={farm} />}
           </Stack>
         )}
-      </Asked>
+      </QueryView>
     </Card>
   );
 }

@@ -6,11 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import type { components } from '../api/schema';
 import { Boundary } from '../ui/boundary';
-import { late } from '../ui/late';
+import { lazyComponent } from '../ui/lazy-component';
 import { Problem } from '../ui/problem';
 
 /** The table of candidates is loaded with the first result, because the dashboard does not need it before. */
-const Candidates = late(async () => (await import('./candidates')).Candidates);
+const Candidates = lazyComponent(async () => (await import('./candidates')).Candidates);
 
 type Explained = components['schemas']['Explanation'];
 type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };

@@ -9,9 +9,9 @@ import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
 import { NoSuchPage } from '../ui/no-such-page';
-import { isGone } from '../ui/asked';
+import { isGone } from '../ui/query-view';
 import { Back } from '../ui/back';
-import { Headed } from '../ui/headed';
+import { TitledPage } from '../ui/titled-page';
 import { Problem } from '../ui/problem';
 import { State, stateOf } from '../ui/state';
 import { action, remove } from './actions';
@@ -36,7 +36,7 @@ export function FarmLayout() {
   const may = useMay();
   if (!numbers.data?.farm || isGone(numbers.error)) {
     return (
-      <Headed title={farm}>
+      <TitledPage title={farm}>
         {numbers.error ? (
           <Problem error={numbers.error} again={() => void numbers.refetch()}>
             <Back to="/farms">{t('nav.farms')}</Back>
@@ -44,7 +44,7 @@ export function FarmLayout() {
         ) : (
           <Loader size="sm" aria-label="…" />
         )}
-      </Headed>
+      </TitledPage>
     );
   }
   const f = numbers.data.farm;

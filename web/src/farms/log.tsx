@@ -7,7 +7,7 @@ import { fileAt } from '../api/files';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
 import { Lines } from '../system/lines';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 
 /** FarmLog shows the access log of a farm if it is a file of the appliance, otherwise its destination. */
 export function FarmLog() {
@@ -15,7 +15,7 @@ export function FarmLog() {
   const may = useMay();
   const { farm } = useParams({ strict: false }) as { farm: string };
   return (
-    <Asked of={useQuery(queries.farm(farm))}>
+    <QueryView of={useQuery(queries.farm(farm))}>
       {({ params }) => {
         if (String(params.logs) !== 'true') return <Elsewhere farm={farm}>{t('logs.off')}</Elsewhere>;
         if (params.log_sink && params.log_sink !== 'file') return <Elsewhere farm={farm}>{t('logs.elsewhere', { target: `${String(params.log_sink)} ${String(params.log_target ?? '')}`.trim() })}</Elsewhere>;
@@ -28,7 +28,7 @@ export function FarmLog() {
           </Lines>
         );
       }}
-    </Asked>
+    </QueryView>
   );
 }
 

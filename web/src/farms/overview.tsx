@@ -7,9 +7,9 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Entries } from '../timeline/entries';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Boundary } from '../ui/boundary';
-import { late } from '../ui/late';
+import { lazyComponent } from '../ui/lazy-component';
 import { Passport } from '../zones/passport';
 import { Questions } from '../zones/questions';
 import { Backends } from './backends';
@@ -18,7 +18,7 @@ import { ExplainConnection } from './explain-connection';
 import { Headroom } from '../headroom/headroom';
 import { Rehearsal } from '../headroom/rehearsal';
 
-const Charts = late(async () => (await import('./charts')).Charts, <Loader size="sm" aria-label="…" />);
+const Charts = lazyComponent(async () => (await import('./charts')).Charts, <Loader size="sm" aria-label="…" />);
 
 /** FarmOverview summarises a farm: its backends, traffic and recent events. */
 export function FarmOverview() {
@@ -44,7 +44,7 @@ export function FarmOverview() {
         <Title order={2} size="h4" id="happened" mb="xs">
           {t('nav.timeline')}
         </Title>
-        <Asked of={timeline}>{({ params }) => (params?.length ? <Entries of={params.slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>)}</Asked>
+        <QueryView of={timeline}>{({ params }) => (params?.length ? <Entries of={params.slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>)}</QueryView>
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>

@@ -6,9 +6,9 @@ import type { Settings } from '../api/fields';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Back } from '../ui/back';
-import { Gone } from '../ui/gone';
+import { NotFound } from '../ui/not-found';
 import { Problem } from '../ui/problem';
 import { setService } from './actions';
 import { Passport } from '../zones/passport';
@@ -24,13 +24,13 @@ export function ServicePage() {
   const { farm, service } = useParams({ strict: false }) as { farm: string; service: string };
   const object = useQuery(queries.farm(farm));
   const schemas = useQuery(queries.schemas);
-  if (!object.data || !schemas.data) return <Asked of={object.data ? schemas : object}>{() => null}</Asked>;
+  if (!object.data || !schemas.data) return <QueryView of={object.data ? schemas : object}>{() => null}</QueryView>;
   const seen = object.data.services.find((s) => s.id === service) as Settings | undefined;
   if (!seen) {
     return (
-      <Gone text={t('services.gone', { name: service })}>
+      <NotFound text={t('services.gone', { name: service })}>
         <Back to={`/farms/${farm}/services`}>{t('tab.services')}</Back>
-      </Gone>
+      </NotFound>
     );
   }
   const farmSeen = object.data.params;

@@ -10,7 +10,7 @@ import { ChangeDialog } from '../change/dialog';
 import { Waiting } from '../form/drawer';
 import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import { createService, createServiceAt, moveService, remove, takesAll } from './actions';
@@ -38,7 +38,7 @@ export function FarmServices() {
     if (dragged && services[to]?.id !== dragged) move(dragged, to);
     drag(undefined);
   };
-  if (!object) return <Asked of={asked}>{() => null}</Asked>;
+  if (!object) return <QueryView of={asked}>{() => null}</QueryView>;
   return (
     <Stack>
       {asked.error && <Problem error={asked.error} again={() => void asked.refetch()} />}

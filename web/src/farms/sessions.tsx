@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { done, failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
@@ -20,7 +20,7 @@ export function FarmSessions() {
   const asked = useQuery(queries.farm(farm));
   const object = asked.data;
   const [chosen, choose] = useState<string | null>(null);
-  if (!object) return <Asked of={asked}>{() => null}</Asked>;
+  if (!object) return <QueryView of={asked}>{() => null}</QueryView>;
   const flat = object.params.profile === 'l4xnat';
   const services = object.services.map((s) => s.id);
   const service = flat ? null : (chosen ?? services[0]);

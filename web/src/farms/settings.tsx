@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Problem } from '../ui/problem';
 import { setFarm } from './actions';
 import { Rules } from './rules';
@@ -21,7 +21,7 @@ export function FarmSettings() {
   const { farm } = useParams({ strict: false }) as { farm: string };
   const seen = useQuery(queries.farm(farm));
   const schemas = useQuery(queries.schemas);
-  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
+  if (!seen.data || !schemas.data) return <QueryView of={seen.data ? schemas : seen}>{() => null}</QueryView>;
   const object = seen.data.params;
   return (
     <Stack>

@@ -5,7 +5,7 @@ import { queries } from '../api/queries';
 import { openapi } from './body';
 import { SchemaForm, type FormProps } from './form';
 import { Drawer } from '../ui/dialog';
-import { Gone } from '../ui/gone';
+import { NotFound } from '../ui/not-found';
 import { Problem } from '../ui/problem';
 
 type Props = Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void; /** What was edited and no longer exists: somebody else deleted it. */ gone?: string; /** What is edited, if the form asks for it. */ of?: Query };
@@ -16,7 +16,7 @@ export function FormDrawer({ title, close, schema, gone, of, ...form }: Props) {
   const { t } = useTranslation();
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      {gone !== undefined ? <Gone text={t('form.gone', { name: gone })} /> : schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Waiting of={of} />}
+      {gone !== undefined ? <NotFound text={t('form.gone', { name: gone })} /> : schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Waiting of={of} />}
     </Drawer>
   );
 }

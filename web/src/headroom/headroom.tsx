@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { components } from '../api/schema';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable, type Column } from '../ui/data-table';
 import { FarmLink } from '../ui/farm-link';
 import { endpoint } from '../ui/address';
@@ -22,7 +22,7 @@ export function Headroom({ farm }: { farm: string }) {
       <Title order={2} size="h4" id="headroom" p="md" pb="xs">
         {t('headroom.title')}
       </Title>
-      <Asked of={asked}>{() => <Rooms rows={rows} />}</Asked>
+      <QueryView of={asked}>{() => <Rooms rows={rows} />}</QueryView>
     </Card>
   );
 }

@@ -88,7 +88,7 @@ export function HistoryPage() {
 
 /** Removes a tag from its revision. */
 function unname(tag: string, title: string): Change {
-  return { ...write(title, `sluice tag delete ${tag}`, 'DELETE', ['history', 'tags', tag]), says: `- ${tag}` };
+  return { ...write(title, `sluice tag delete ${tag}`, 'DELETE', ['history', 'tags', tag]), difference: `- ${tag}` };
 }
 
 function rollback(number: number, title: string): Change {

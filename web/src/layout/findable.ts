@@ -52,9 +52,9 @@ export function useFindable(show: (c: Change) => void): Findable[] {
     for (const file of Object.keys(tree?.certificates ?? {})) all.push({ label: file, hint: t('nav.certificates'), run: () => void go({ to: '/certificates' }) });
     if (may('farm.action')) {
       for (const f of farms ?? []) {
-        for (const deed of f.configured === 'up' ? (['stop', 'restart'] as const) : (['start'] as const)) {
-          const label = t(`palette.${deed}`, { farm: f.farmname });
-          all.push({ label, hint: todo, run: () => show(action(f.farmname, deed, label)) });
+        for (const verb of f.configured === 'up' ? (['stop', 'restart'] as const) : (['start'] as const)) {
+          const label = t(`palette.${verb}`, { farm: f.farmname });
+          all.push({ label, hint: todo, run: () => show(action(f.farmname, verb, label)) });
         }
       }
     }

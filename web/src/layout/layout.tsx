@@ -7,13 +7,13 @@ import { useSession } from '../session/session';
 import type { Change } from '../change/change';
 import { changeLanguage, languages, loadPageTexts, type Language } from '../i18n/i18n';
 import { Boundary } from '../ui/boundary';
-import { late } from '../ui/late';
+import { lazyComponent } from '../ui/lazy-component';
 import { failed } from '../ui/notify';
 import { pages } from './pages';
 import { PendingBar } from './pending';
 
-const Palette = late(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0].default);
-const ChangeDialog = late(async () => (await import('../change/dialog')).ChangeDialog);
+const Palette = lazyComponent(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0].default);
+const ChangeDialog = lazyComponent(async () => (await import('../change/dialog')).ChangeDialog);
 
 /** Layout is the frame of every page. */
 export function Layout() {

@@ -4,8 +4,8 @@ import type { Field } from '../api/fields';
 import { settings } from '../change/change';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { dressed } from '../form/dressed';
-import { says, steps } from '../people/steps';
+import { withTexts } from '../form/with-texts';
+import { diffLines, steps } from '../people/steps';
 import { notifications } from './queries';
 
 /** Alerts with their own settings. */
@@ -25,7 +25,7 @@ export function AlertForm({ alert, close }: { alert: WithSettings; close: () => 
     interfaces: useQuery({ ...notifications.interfaces, enabled: alert === 'interfaces' }),
   }[alert];
   const seen = asked.data;
-  const schema = dressed(useBody('put', `/system/notifications/alerts/${alert}`), settingsOf[alert], (key) => t(`way_field.${key}`));
+  const schema = withTexts(useBody('put', `/system/notifications/alerts/${alert}`), settingsOf[alert], (key) => t(`way_field.${key}`));
   const title = t('notice.edit', { name: alert });
   return (
     <FormDrawer
@@ -36,7 +36,7 @@ export function AlertForm({ alert, close }: { alert: WithSettings; close: () => 
       schema={seen && schema}
       when="update"
       seen={seen ?? {}}
-      change={(body) => steps(title, [{ command: `sluice notification ${alert} ${settings(body)}`, method: 'PUT', parts: ['system', 'notifications', 'alerts', alert], sent: body }], says({ ...seen }, body))}
+      change={(body) => steps(title, [{ command: `sluice notification ${alert} ${settings(body)}`, method: 'PUT', parts: ['system', 'notifications', 'alerts', alert], sent: body }], diffLines({ ...seen }, body))}
     />
   );
 }

@@ -6,7 +6,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { steps } from '../people/steps';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { AlertForm, settingsOf, type WithSettings } from './alert-form';
 import { notifications, type Alert } from './queries';
@@ -25,7 +25,7 @@ export function Alerts() {
       <Text size="sm" c="dimmed">
         {t('notice.alerts_about')}
       </Text>
-      <Asked of={alerts}>
+      <QueryView of={alerts}>
         {(all) => (
           <DataTable
             label={t('notice.alerts')}
@@ -52,7 +52,7 @@ export function Alerts() {
             )}
           />
         )}
-      </Asked>
+      </QueryView>
       {edited && <AlertForm alert={edited} close={() => edit(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </>

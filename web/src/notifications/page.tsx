@@ -1,9 +1,9 @@
 import { Card, Stack, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ReactNode } from 'react';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Alerts } from './alerts';
-import { Told } from './told';
+import { EventTable } from './event-table';
 import { useWays } from './use-ways';
 import { Ways } from './ways';
 
@@ -16,7 +16,7 @@ export function NotificationsPage() {
       <Title order={1} size="h2">
         {t('nav.notifications')}
       </Title>
-      <Asked of={ways}>
+      <QueryView of={ways}>
         {(all) => (
           <>
             <Ways ways={all} />
@@ -24,11 +24,11 @@ export function NotificationsPage() {
               <Alerts />
             </Part>
             <Part id="told" title={t('notice.told')}>
-              <Told ways={all} />
+              <EventTable ways={all} />
             </Part>
           </>
         )}
-      </Asked>
+      </QueryView>
     </Stack>
   );
 }

@@ -3,8 +3,8 @@ import type { Field, Settings } from '../api/fields';
 import { settings, type Change } from '../change/change';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { dressed } from '../form/dressed';
-import { says, steps } from '../people/steps';
+import { withTexts } from '../form/with-texts';
+import { diffLines, steps } from '../people/steps';
 import { KindsInput } from './kinds-input';
 import type { Way } from './way';
 
@@ -25,7 +25,7 @@ export function WayForm({ way, title, close }: { way?: Way; title: string; close
   const what = way?.what ?? 'webhook';
   const path = what === 'webhook' ? `${methods}/webhooks${way ? '/{webhook}' : ''}` : `${methods}/${what}`;
   const text = (key: string) => t(`way_field.${key}`, { context: way ? what : `${what}_new` });
-  const schema = dressed(useBody(way ? 'put' : 'post', path), way ? fields[what] : { name: {}, ...hook }, text);
+  const schema = withTexts(useBody(way ? 'put' : 'post', path), way ? fields[what] : { name: {}, ...hook }, text);
   return (
     <FormDrawer
       title={title}
@@ -49,10 +49,10 @@ function setWay(way: Way, body: Settings, title: string): Change {
     ...(password === undefined ? [] : [`sluice notification password${password ? '' : ' --forget'}`]),
     ...(secret === undefined ? [] : [`sluice notification webhook secret ${way.name}`]),
   ];
-  return steps(title, [{ command: commands.join('\n'), method: 'PUT', parts, sent: body }], says(way.seen, body));
+  return steps(title, [{ command: commands.join('\n'), method: 'PUT', parts, sent: body }], diffLines(way.seen, body));
 }
 
 function createHook(body: Settings, title: string): Change {
   const { name, secret: _, ...rest } = body;
-  return steps(title, [{ command: `sluice notification webhook create ${String(name ?? '')} ${settings(rest)}`.trim(), method: 'POST', parts: ['system', 'notifications', 'methods', 'webhooks'], sent: body }], says({}, body));
+  return steps(title, [{ command: `sluice notification webhook create ${String(name ?? '')} ${settings(rest)}`.trim(), method: 'POST', parts: ['system', 'notifications', 'methods', 'webhooks'], sent: body }], diffLines({}, body));
 }

@@ -5,12 +5,12 @@ import { useTranslation } from 'react-i18next';
 import type { Field } from '../api/fields';
 import { queries } from '../api/queries';
 import { useBody } from '../form/body';
-import { dressed } from '../form/dressed';
+import { withTexts } from '../form/with-texts';
 import { SchemaForm } from '../form/form';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { SecondFactor } from './second';
 import { SessionList } from './sessions';
-import { says, steps } from './steps';
+import { diffLines, steps } from './steps';
 
 /** AccountPage is for the user's own password, second factor, key and sessions. */
 export function AccountPage() {
@@ -21,7 +21,7 @@ export function AccountPage() {
       <Title order={1} size="h2">
         {t('nav.account')}
       </Title>
-      <Asked of={own}>
+      <QueryView of={own}>
         {(me) => (
           <>
             <Text c="dimmed">{t('account.who', { user: me.user, service: t(`service.${me.service}`) })}</Text>
@@ -45,7 +45,7 @@ export function AccountPage() {
             </Part>
           </>
         )}
-      </Asked>
+      </QueryView>
     </Stack>
   );
 }
@@ -64,7 +64,7 @@ function Part({ id, title, children }: { id: string; title: string; children: Re
 /** OwnForm changes some of the user's own settings. */
 function OwnForm({ id, fields, seen }: { id: string; fields: Record<string, Partial<Field>>; seen: Record<string, unknown> }) {
   const { t } = useTranslation();
-  const schema = dressed(useBody('post', '/system/users'), fields, (key) => t(`own_field.${key}`));
+  const schema = withTexts(useBody('post', '/system/users'), fields, (key) => t(`own_field.${key}`));
   if (!schema) return null;
   const title = t(id === 'password' ? 'account.set_password' : 'account.set_key');
   return (
@@ -74,7 +74,7 @@ function OwnForm({ id, fields, seen }: { id: string; fields: Record<string, Part
       when="update"
       seen={seen}
       narrow
-      change={(body) => steps(title, [{ command: '', method: 'POST', parts: ['system', 'users'], sent: body }], says(seen, body))}
+      change={(body) => steps(title, [{ command: '', method: 'POST', parts: ['system', 'users'], sent: body }], diffLines(seen, body))}
     >
       <Text size="sm" c="dimmed">
         {t('account.again')}

@@ -2,7 +2,7 @@ import { Badge, Button, Card, Group, Stack, Switch, Text, TextInput, Title } fro
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { when } from '../ui/time';
 import { people, type AuditEntry } from './queries';
@@ -27,7 +27,7 @@ export function AuditPage() {
           {t('audit.export')}
         </Button>
       </Group>
-      <Asked of={{ data: shown, error: audit.error, refetch: audit.refetch }}>
+      <QueryView of={{ data: shown, error: audit.error, refetch: audit.refetch }}>
         {(rows) => (
           <>
             <Group align="end">
@@ -63,7 +63,7 @@ export function AuditPage() {
             )}
           </>
         )}
-      </Asked>
+      </QueryView>
     </Stack>
   );
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
 import { useMay, type Off } from '../session/may';
 import type { GroupItem } from './queries';
-import { removal, says, steps } from './steps';
+import { removal, diffLines, steps } from './steps';
 
 type Props = { group: GroupItem; free: string[]; roles: string[]; farms: string[]; ask: (change: Change) => void };
 
@@ -15,10 +15,10 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
   const name = group.name;
   const word = quoted(name);
   const give = (role: string) =>
-    ask(steps(t('group.give', { name, role: role || t('form.none') }), [{ command: `sluice group role ${word} ${role && quoted(role)}`.trim(), method: 'PUT', parts: ['rbac', 'groups', name], sent: { role } }], says({ role: group.role }, { role })));
+    ask(steps(t('group.give', { name, role: role || t('form.none') }), [{ command: `sluice group role ${word} ${role && quoted(role)}`.trim(), method: 'PUT', parts: ['rbac', 'groups', name], sent: { role } }], diffLines({ role: group.role }, { role })));
   const sight = (all: boolean) => {
     const sent = { all_farms: all ? 'true' : 'false' };
-    ask(steps(t(all ? 'group.gives_all' : 'group.takes_all', { name }), [{ command: `sluice group set ${word} all_farms=${all}`, method: 'PUT', parts: ['rbac', 'groups', name], sent }], says({ all_farms: group.all_farms }, sent)));
+    ask(steps(t(all ? 'group.gives_all' : 'group.takes_all', { name }), [{ command: `sluice group set ${word} all_farms=${all}`, method: 'PUT', parts: ['rbac', 'groups', name], sent }], diffLines({ all_farms: group.all_farms }, sent)));
   };
   const add = (kind: 'users' | 'farms', command: string, one: string) =>
     ask(steps(t('group.adds', { name, one }), [{ command: `sluice group ${command} ${word} ${quoted(one)}`, method: 'POST', parts: ['rbac', 'groups', name, kind], sent: { name: one } }], `+ ${kind}: ${one}`));

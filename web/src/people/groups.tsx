@@ -6,7 +6,7 @@ import { queries } from '../api/queries';
 import { quoted, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { GroupCard } from './group-card';
 import { NameForm } from './name-form';
 import { people } from './queries';
@@ -33,7 +33,7 @@ export function GroupsPage() {
           {t('group.add')}
         </Button>
       </Group>
-      <Asked of={groups}>
+      <QueryView of={groups}>
         {(all) => (
           <Stack>
             {all.length === 0 && <Text c="dimmed">{t('group.none')}</Text>}
@@ -42,7 +42,7 @@ export function GroupsPage() {
             ))}
           </Stack>
         )}
-      </Asked>
+      </QueryView>
       {creating && (
         <NameForm
           title={t('group.add')}

@@ -6,7 +6,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { showOnce } from '../session/shown-once';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { Problem } from '../ui/problem';
 import { when } from '../ui/time';
@@ -31,7 +31,7 @@ export function KeysPage() {
           {t('key.add')}
         </Button>
       </Group>
-      <Asked of={keys}>
+      <QueryView of={keys}>
         {(all) => (
           <Card withBorder p={0}>
             <DataTable
@@ -58,7 +58,7 @@ export function KeysPage() {
             />
           </Card>
         )}
-      </Asked>
+      </QueryView>
       {creating && <NewKey close={() => create(false)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </>

@@ -4,7 +4,7 @@ import type { Settings } from '../api/fields';
 import { quoted, type Change } from '../change/change';
 import { NameForm } from './name-form';
 import { people } from './queries';
-import { says, steps } from './steps';
+import { diffLines, steps } from './steps';
 
 /** NewRole creates a role, as a copy of another one or without permissions. */
 export function NewRole({ of, close, done }: { of: string; close: () => void; done: (role: string) => void }) {
@@ -25,5 +25,5 @@ export function NewRole({ of, close, done }: { of: string; close: () => void; do
 
 function createRole(body: Settings, title: string): Change {
   const copy = body.copy_from ? ` --copy-from ${quoted(String(body.copy_from))}` : '';
-  return steps(title, [{ command: `sluice role create ${quoted(String(body.name ?? ''))}${copy}`, method: 'POST', parts: ['rbac', 'roles'], sent: body }], says({}, body));
+  return steps(title, [{ command: `sluice role create ${quoted(String(body.name ?? ''))}${copy}`, method: 'POST', parts: ['rbac', 'roles'], sent: body }], diffLines({}, body));
 }

@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay, type Off } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Back } from '../ui/back';
 import { differing, listed, withSwitches, type Switches } from './matrix';
 import { MatrixTable } from './matrix-table';
@@ -39,7 +39,7 @@ export function RolePage() {
         </Button>
       </Group>
       {predefined && <Alert color="gray">{t('role.fixed')}</Alert>}
-      <Asked of={switches} back={<Back to="/people/roles">{t('people.roles')}</Back>}>{(is) => <Permissions key={role} role={role} before={is as Switches} off={may.button('rbac-role.modify', predefined)} />}</Asked>
+      <QueryView of={switches} back={<Back to="/people/roles">{t('people.roles')}</Back>}>{(is) => <Permissions key={role} role={role} before={is as Switches} off={may.button('rbac-role.modify', predefined)} />}</QueryView>
       {copying && <NewRole of={role} close={() => copy(false)} done={(to) => void go({ to: '/people/roles/$role', params: { role: to } })} />}
     </Stack>
   );

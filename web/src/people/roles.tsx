@@ -6,7 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { people } from './queries';
 import { NewRole } from './new-role';
@@ -32,7 +32,7 @@ export function RolesPage() {
           {t('role.add')}
         </Button>
       </Group>
-      <Asked of={roles}>
+      <QueryView of={roles}>
         {(all) => (
           <Card withBorder p={0}>
             <DataTable
@@ -79,7 +79,7 @@ export function RolesPage() {
             />
           </Card>
         )}
-      </Asked>
+      </QueryView>
       {copied !== undefined && <NewRole of={copied} close={() => copy(undefined)} done={(role) => void go({ to: '/people/roles/$role', params: { role } })} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </>

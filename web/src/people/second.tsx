@@ -3,15 +3,15 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { useForgetting } from '../form/draft';
 import { showOnce } from '../session/shown-once';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Boundary } from '../ui/boundary';
-import { late } from '../ui/late';
+import { lazyComponent } from '../ui/lazy-component';
 import { done } from '../ui/notify';
 import { actOnSecond, enrolSecond, people, type SecondAction } from './queries';
 import { SecretForm } from './secret-form';
-import { Once } from '../ui/once';
+import { OneTimeText } from '../ui/one-time-text';
 
-const QR = late(async () => (await import('./qr')).QR, <Loader size="sm" aria-label="…" />);
+const QR = lazyComponent(async () => (await import('./qr')).QR, <Loader size="sm" aria-label="…" />);
 
 /** SecondFactor is the user's own second factor: enrolment, confirmation, renewal and removal. */
 export function SecondFactor() {
@@ -30,7 +30,7 @@ export function SecondFactor() {
   });
   useForgetting(enrol.reset);
   return (
-    <Asked of={second}>
+    <QueryView of={second}>
       {(is) => (
         <Stack gap="sm">
           <Text size="sm">{is.status === 'on' ? t('second.on', { count: is.recovery_codes }) : t(`second.${is.status}`)}</Text>
@@ -40,8 +40,8 @@ export function SecondFactor() {
               <Boundary>
                 <QR text={enrol.data.uri} label={t('second.qr')} />
               </Boundary>
-              <Once label={t('second.secret')} text={enrol.data.secret} />
-              <Once label={t('second.uri')} text={enrol.data.uri} />
+              <OneTimeText label={t('second.secret')} text={enrol.data.secret} />
+              <OneTimeText label={t('second.uri')} text={enrol.data.uri} />
             </>
           )}
           {is.status !== 'off' && is.status !== 'on' && (
@@ -53,7 +53,7 @@ export function SecondFactor() {
           {is.status === 'on' && <On act={act.mutate} error={act.error} of={act.variables?.action} pending={act.isPending} />}
         </Stack>
       )}
-    </Asked>
+    </QueryView>
   );
 }
 

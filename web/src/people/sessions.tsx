@@ -2,7 +2,7 @@ import { Badge, Button, Card, Group, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { done, failed } from '../ui/notify';
 import { when } from '../ui/time';
@@ -36,7 +36,7 @@ export function SessionList({ user }: { user?: string }) {
     onSettled: () => client.invalidateQueries({ queryKey: people.sessions.queryKey }),
   });
   return (
-    <Asked of={sessions}>
+    <QueryView of={sessions}>
       {(all) => {
         const rows = all.filter((s) => user === undefined || s.user === user);
         const others = rows.filter((s) => s.own !== 'true').map((s) => s.session);
@@ -75,6 +75,6 @@ export function SessionList({ user }: { user?: string }) {
           </>
         );
       }}
-    </Asked>
+    </QueryView>
   );
 }

@@ -8,10 +8,10 @@ import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { useBody } from '../form/body';
 import { SchemaForm } from '../form/form';
-import { only, titled } from '../form/titled';
+import { pick, withTitles } from '../form/with-titles';
 import { NoSuchPage } from '../ui/no-such-page';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Pills } from '../ui/pills';
 import { Problem } from '../ui/problem';
 import { setSource, sources, type Source } from './sources';
@@ -40,8 +40,8 @@ function SourceSettings({ of }: { of: Source }) {
   const may = useMay();
   const seen = useQuery({ queryKey: ['people', 'signing', of], queryFn: () => object<Settings>('rbac', of) });
   const body = useBody('put', `/rbac/${of}`);
-  const schema = useMemo(() => titled(only(body, fields[of]), t), [body, t, of]);
-  if (!seen.data || !schema) return <Asked of={seen}>{() => null}</Asked>;
+  const schema = useMemo(() => withTitles(pick(body, fields[of]), t), [body, t, of]);
+  if (!seen.data || !schema) return <QueryView of={seen}>{() => null}</QueryView>;
   const before = seen.data;
   return (
     <Stack>

@@ -6,7 +6,7 @@ vi.stubGlobal('location', { origin: 'https://appliance' });
 it('shows no secret, and asks for it on the command line', () => {
   const change = setSource('ldap', { host: '', bind_password: '***' }, { host: 'ldap.test', bind_password: 'hidden' }, 'Directory');
   expect(change.command).toBe('sluice user ldap config host=ldap.test --bind-password');
-  expect(change.says).toBe('+ host: ldap.test\n- bind_password: ***\n+ bind_password: ***');
+  expect(change.difference).toBe('+ host: ldap.test\n- bind_password: ***\n+ bind_password: ***');
   expect(change.call).not.toContain('hidden');
 });
 

@@ -1,6 +1,6 @@
 import type { Settings } from '../api/fields';
 import { settings, type Change } from '../change/change';
-import { says, steps } from './steps';
+import { diffLines, steps } from './steps';
 
 /** The settings of sign-in: services in use, LDAP directory, OpenID Connect provider. */
 export const sources = ['services', 'ldap', 'oidc'] as const;
@@ -13,5 +13,5 @@ const secrets: Record<string, string> = { bind_password: '--bind-password', clie
 export function setSource(source: Source, before: Settings, sent: Settings, title: string): Change {
   const open = Object.fromEntries(Object.entries(sent).filter(([name]) => !secrets[name]));
   const command = [`sluice user ${commands[source]}`, settings(open), ...Object.keys(sent).map((name) => secrets[name])].filter(Boolean).join(' ');
-  return steps(title, [{ command, method: 'PUT', parts: ['rbac', source], sent }], says(before, sent));
+  return steps(title, [{ command, method: 'PUT', parts: ['rbac', source], sent }], diffLines(before, sent));
 }

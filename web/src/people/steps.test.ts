@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { masked, says, steps } from './steps';
+import { masked, diffLines, steps } from './steps';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 afterEach(() => vi.restoreAllMocks());
@@ -40,10 +40,10 @@ describe('a change of several calls', () => {
 });
 
 describe('what changes', () => {
-  it('is what was and what will be', () => expect(says({ role: 'ops', kinds: ['a'] }, { role: 'all', kinds: ['a', 'b'] })).toBe('- role: ops\n+ role: all\n- kinds: [a]\n+ kinds: [a, b]'));
-  it('leaves out what is blank', () => expect(says({ role: '', to: [] }, { role: null, to: [] })).toBe(''));
+  it('is what was and what will be', () => expect(diffLines({ role: 'ops', kinds: ['a'] }, { role: 'all', kinds: ['a', 'b'] })).toBe('- role: ops\n+ role: all\n- kinds: [a]\n+ kinds: [a, b]'));
+  it('leaves out what is blank', () => expect(diffLines({ role: '', to: [] }, { role: null, to: [] })).toBe(''));
   it('never shows a secret', () => {
-    expect(says({ secret: '***' }, { secret: 'key of hooks' })).toBe('- secret: ***\n+ secret: ***');
+    expect(diffLines({ secret: '***' }, { secret: 'key of hooks' })).toBe('- secret: ***\n+ secret: ***');
     expect(masked({ newpassword: 'a', zapikey: 'b', name: 'c' })).toEqual({ newpassword: '***', zapikey: '***', name: 'c' });
   });
 });

@@ -18,7 +18,7 @@ const line = (sign: string, name: string, v: unknown) => `${sign} ${name}: ${Arr
 const blank = (v: unknown) => v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0);
 
 /** The changed fields as lines of a difference: - old, + new. */
-export function says(before: Settings, sent: Settings): string {
+export function diffLines(before: Settings, sent: Settings): string {
   const was = masked(before);
   return Object.entries(masked(sent))
     .flatMap(([name, v]) => [...(blank(was[name]) ? [] : [line('-', name, was[name])]), ...(blank(v) ? [] : [line('+', name, v)])])
@@ -32,7 +32,7 @@ export function says(before: Settings, sent: Settings): string {
 export function steps(title: string, all: Step[], difference: string): Change {
   return {
     title,
-    says: difference,
+    difference,
     by: { ...callOf(all[0]), writes: all.slice(1).map(callOf) },
     parts: all[0].parts,
     match: tagOf(all[0].parts),

@@ -22,6 +22,6 @@ describe('a user', () => {
   it('gets a password that no command line holds', () => {
     const change = setUser(ann, { newpassword: 'secret-2', zapikey: 'AnnsKey123', zapi_permissions: 'true' }, '');
     expect(change.command.split('\n')).toEqual(['sluice user password ann', "sluice user set ann 'zapikey=***' zapi_permissions=true"]);
-    expect(change.call + change.says).not.toMatch(/secret-2|AnnsKey123/);
+    expect(change.call + change.difference).not.toMatch(/secret-2|AnnsKey123/);
   });
 });

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Field } from '../api/fields';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { dressed } from '../form/dressed';
+import { withTexts } from '../form/with-texts';
 import { useMay } from '../session/may';
 import { people, type User } from './queries';
 import { createUser, setUser } from './user-change';
@@ -23,7 +23,7 @@ export function UserForm({ user, close }: { user?: User; close: () => void }) {
   const fields: Record<string, Partial<Field>> = user
     ? { ...(user.service === 'local' ? { newpassword: {} } : {}), ...group, webgui_permissions: flag, zapi_permissions: flag, zapikey: {} }
     : { name: {}, service: {}, password: { 'x-only': local }, ...group, ...(may('rbac-user.modify') ? { webgui_permissions: flag } : {}) };
-  const schema = dressed(user ? update : create, fields, (key) => t(`user_field.${key}`));
+  const schema = withTexts(user ? update : create, fields, (key) => t(`user_field.${key}`));
   const title = user ? t('user.edit', { name: user.name }) : t('user.add');
   const known = user ? { ...user } : { webgui_permissions: 'true' };
   return (

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { people, type User } from './queries';
 import { removal } from './steps';
@@ -28,7 +28,7 @@ export function UsersPage() {
           {t('user.add')}
         </Button>
       </Group>
-      <Asked of={users}>
+      <QueryView of={users}>
         {(all) => (
           <Card withBorder p={0}>
             <DataTable
@@ -62,7 +62,7 @@ export function UsersPage() {
             />
           </Card>
         )}
-      </Asked>
+      </QueryView>
       {(edited === '' || editedUser) && <UserForm user={editedUser} close={() => edit(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </>

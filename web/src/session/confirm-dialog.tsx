@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body, Refused } from '../api/client';
 import { isWaiting, onWaiting, settle } from '../api/confirm';
 import { queries } from '../api/queries';
-import { LateModal } from '../ui/late-modal';
+import { LazyModal } from '../ui/lazy-modal';
 import { confirmedPage, onConfirmed } from './confirmed-tab';
 
 /** ConfirmDialog asks for the password before calls that create credentials which outlive the session. */
@@ -13,9 +13,9 @@ export function ConfirmDialog() {
   const { t } = useTranslation();
   const opened = useSyncExternalStore(onWaiting, isWaiting);
   return (
-    <LateModal opened={opened} onClose={() => settle(false)} title={t('confirm_session.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <LazyModal opened={opened} onClose={() => settle(false)} title={t('confirm_session.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       {opened && <ConfirmForm />}
-    </LateModal>
+    </LazyModal>
   );
 }
 

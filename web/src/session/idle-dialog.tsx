@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { idleness, lastUsed, noteUse, type Idleness } from './idle';
-import { LateModal } from '../ui/late-modal';
+import { LazyModal } from '../ui/lazy-modal';
 
 const signs = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
 
@@ -14,7 +14,7 @@ export function IdleDialog({ minutes, end }: { minutes: number; end: () => void 
     if (state === 'ended') end();
   }, [state, end]);
   return (
-    <LateModal opened={state === 'warned'} onClose={stay} title={t('idle.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <LazyModal opened={state === 'warned'} onClose={stay} title={t('idle.title')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Text>{t('idle.left', { count: left })}</Text>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={end}>
@@ -24,7 +24,7 @@ export function IdleDialog({ minutes, end }: { minutes: number; end: () => void 
           {t('idle.stay')}
         </Button>
       </Group>
-    </LateModal>
+    </LazyModal>
   );
 }
 

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, body } from '../api/client';
 import { queries } from '../api/queries';
 import { finishSignOut, requestSignOut } from '../api/sign-out';
-import { hidePages } from './pages-kept';
+import { hidePages } from './hide-pages';
 
 const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 

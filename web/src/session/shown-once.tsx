@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Once } from '../ui/once';
-import { LateModal } from '../ui/late-modal';
+import { OneTimeText } from '../ui/one-time-text';
+import { LazyModal } from '../ui/lazy-modal';
 
 type Shown = { title: string; about: string; label: string; text: string };
 
@@ -25,13 +25,13 @@ export function ShownOnce() {
     () => shown,
   );
   return (
-    <LateModal opened={is !== undefined} onClose={() => showOnce(undefined)} closeOnClickOutside={false} size="lg" title={is?.title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
+    <LazyModal opened={is !== undefined} onClose={() => showOnce(undefined)} closeOnClickOutside={false} size="lg" title={is?.title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       {is && (
         <Stack>
           <Text>{is.about}</Text>
-          <Once label={is.label} text={is.text} />
+          <OneTimeText label={is.label} text={is.text} />
         </Stack>
       )}
-    </LateModal>
+    </LazyModal>
   );
 }

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { queries } from '../api/queries';
 import { userBefore } from '../api/rights';
-import { forgetUser } from './pages-kept';
+import { forgetUser } from './hide-pages';
 import { signIn } from './session';
 
 /** Whether OpenID Connect is enabled, from a tag in the page. */

@@ -1,5 +1,5 @@
 import type { Settings } from '../api/fields';
-import { removes, sets } from '../change/beside';
+import { removes, sets } from '../change/unversioned';
 import { call, quoted, reading, settings, write, type Change } from '../change/change';
 
 /** Changes settings of the appliance that are outside the configuration. */
@@ -43,9 +43,9 @@ export function applyBackup(name: string, sent: Settings, title: string): Change
   const change = withSecret(title, `sluice backup apply ${quoted(name)}${flags}`, ['system', 'backup', name, 'actions'], { action: 'apply', ...sent });
   const shown = reading(change, (answer, query) => {
     const diff = (answer as { params?: { diff?: string } } | undefined)?.params?.diff;
-    if (query.dry_run && diff) shown.says = diff;
+    if (query.dry_run && diff) shown.difference = diff;
   });
-  shown.says = `+ ${name}`;
+  shown.difference = `+ ${name}`;
   shown.match = undefined; // the version of the backup list does not cover the configuration
   return shown;
 }

@@ -8,7 +8,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { FormDrawer } from '../form/drawer';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { createAlias, removeAlias, setAlias, type AliasKind } from './actions';
 
@@ -52,7 +52,7 @@ function AliasList({ kind }: { kind: AliasKind }) {
       </Group>
       {!aliases.data && (
         <Box px="md" pb="md">
-          <Asked of={aliases}>{() => null}</Asked>
+          <QueryView of={aliases}>{() => null}</QueryView>
         </Box>
       )}
       {aliases.data && (

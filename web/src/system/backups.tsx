@@ -9,10 +9,10 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
-import { only, titled } from '../form/titled';
+import { pick, withTitles } from '../form/with-titles';
 import { useMay } from '../session/may';
 import { machineTime } from '../ui/time';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
 import { applyBackup, createBackup, removeBackup } from './actions';
@@ -29,7 +29,7 @@ export function Backups() {
   const [uploading, upload] = useState(false);
   const [applied, apply] = useState<string>();
   const [change, setChange] = useState<Change>();
-  if (!backups.data) return <Asked of={backups}>{() => null}</Asked>;
+  if (!backups.data) return <QueryView of={backups}>{() => null}</QueryView>;
   return (
     <Stack>
       <Group justify="space-between">
@@ -85,14 +85,14 @@ export function Backups() {
 function NewBackup({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/system/backup');
-  const schema = useMemo(() => titled(only(body, ['name', 'passphrase']), t), [body, t]);
+  const schema = useMemo(() => withTitles(pick(body, ['name', 'passphrase']), t), [body, t]);
   return <FormDrawer title={t('backups.create')} close={close} id="new backup" schema={schema} when="create" seen={{}} change={(sent) => createBackup(sent, t('backups.create_named', { name: String(sent.name ?? '') }))} />;
 }
 
 function ApplyBackup({ name, close }: { name: string; close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/system/backup/{backup}/actions');
-  const schema = useMemo(() => whole(titled(only(body, ['system', 'force', 'passphrase']), t), t('backups.system_about')), [body, t]);
+  const schema = useMemo(() => whole(withTitles(pick(body, ['system', 'force', 'passphrase']), t), t('backups.system_about')), [body, t]);
   return (
     <FormDrawer title={t('backups.apply', { name })} close={close} id={`apply ${name}`} schema={schema} when="create" verb={t('backups.apply_short')} seen={{}} change={(sent) => applyBackup(name, sent, t('backups.apply', { name }))}>
       <Text size="sm">{t('backups.apply_about')}</Text>

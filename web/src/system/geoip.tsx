@@ -7,7 +7,7 @@ import type { components } from '../api/schema';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Drop } from '../ui/drop';
 import { Facts } from '../ui/facts';
 import { done } from '../ui/notify';
@@ -26,7 +26,7 @@ export function Geoip() {
   const may = useMay();
   const database = useQuery({ queryKey: key, queryFn: () => object<Database>('system', 'geoip') });
   const [change, setChange] = useState<Change>();
-  if (!database.data) return <Asked of={database}>{() => null}</Asked>;
+  if (!database.data) return <QueryView of={database}>{() => null}</QueryView>;
   const of = database.data;
   const there = of.installed === 'true';
   return (

@@ -6,7 +6,7 @@ import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
 import { setGlobal } from './actions';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 
 /** Fields that exist only for compatibility with the product family. */
 const without = ['arp_announce', 'duplicated_network', 'force', 'http_farm_stop_grace_time', 'l4xnat_sip_params', 'proxy_new_generation', 'ssyncd', 'waf_assistant'];
@@ -17,6 +17,6 @@ export function SystemSettings() {
   const may = useMay();
   const seen = useQuery({ queryKey: ['system', 'global'], queryFn: () => object<Settings>('system', 'global') });
   const schemas = useQuery(queries.schemas);
-  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
+  if (!seen.data || !schemas.data) return <QueryView of={seen.data ? schemas : seen}>{() => null}</QueryView>;
   return <SchemaForm id="system global" schema={schemas.data.settings} when="update" seen={seen.data} without={without} change={(sent) => setGlobal(sent, t('system_tab.settings'))} off={may.button('system-service.modify')} />;
 }

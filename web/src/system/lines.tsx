@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body, Refused } from '../api/client';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 
 const numbers = ['50', '200', '1000'];
 const classes = ['2xx', '3xx', '4xx', '5xx'];
@@ -39,7 +39,7 @@ export function Lines({ of, exchanges, children }: { of: string; exchanges?: boo
         {none ? (
           <Text c="dimmed">{t('logs.not_yet')}</Text>
         ) : (
-          <Asked of={lines}>
+          <QueryView of={lines}>
             {() => (
               <>
                 <Text size="sm" c="dimmed" role="status">
@@ -50,7 +50,7 @@ export function Lines({ of, exchanges, children }: { of: string; exchanges?: boo
                 </pre>
               </>
             )}
-          </Asked>
+          </QueryView>
         )}
       </Stack>
     </Card>

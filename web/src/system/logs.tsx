@@ -6,7 +6,7 @@ import { api, body } from '../api/client';
 import { fileAt } from '../api/files';
 import { useMay } from '../session/may';
 import { machineTime } from '../ui/time';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
 import { Lines } from './lines';
@@ -17,7 +17,7 @@ export function Logs() {
   const may = useMay();
   const logs = useQuery({ queryKey: ['logs'], queryFn: () => body(api.GET('/system/logs')), refetchInterval: 30_000 });
   const [shown, show] = useState<string>();
-  if (!logs.data) return <Asked of={logs}>{() => null}</Asked>;
+  if (!logs.data) return <QueryView of={logs}>{() => null}</QueryView>;
   return (
     <Stack>
       <Card withBorder p={0} component="section" aria-label={t('system_tab.logs')}>

@@ -8,12 +8,12 @@ import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import { NoSuchPage } from '../ui/no-such-page';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Facts } from '../ui/facts';
 import { Pills } from '../ui/pills';
 import { Problem } from '../ui/problem';
 import { setMachine } from './actions';
-import { knownOf } from './known';
+import { knownOf } from './facts';
 
 const sections = ['dns', 'ntp', 'proxy', 'snmp', 'ssh', 'syslog', 'http'] as const;
 
@@ -35,7 +35,7 @@ function Section({ of }: { of: string }) {
   const seen = useQuery({ queryKey: ['system', of], queryFn: () => object<Settings>('system', of), refetchInterval: 10_000 });
   const schemas = useQuery(queries.schemas);
   const schema = schemas.data?.[`system_${of}`];
-  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
+  if (!seen.data || !schemas.data) return <QueryView of={seen.data ? schemas : seen}>{() => null}</QueryView>;
   if (!schema) return <Problem error={new Error(t('machine.unknown', { name: of }))} />;
   return (
     <Stack>

@@ -5,7 +5,7 @@ import { api, body } from '../api/client';
 import { fileAt } from '../api/files';
 import { useMay } from '../session/may';
 import { darkOrange } from '../ui/theme';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { Facts } from '../ui/facts';
 import { machineTime, when } from '../ui/time';
@@ -23,7 +23,7 @@ export function SystemOverview() {
           <Title order={2} size="h4" id="versions" mb="xs">
             {t('system.versions')}
           </Title>
-          {!version.data && <Asked of={version}>{() => null}</Asked>}
+          {!version.data && <QueryView of={version}>{() => null}</QueryView>}
           {v && (
             <Facts
               facts={[
@@ -71,7 +71,7 @@ function Updates() {
       </Group>
       {!updates.data && (
         <Box px="md" pb="md">
-          <Asked of={updates}>{() => null}</Asked>
+          <QueryView of={updates}>{() => null}</QueryView>
         </Box>
       )}
       {u && (

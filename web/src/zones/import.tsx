@@ -8,7 +8,7 @@ import { Drop } from '../ui/drop';
 import { failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { importZone } from './actions';
-import { wrongLines, type WrongLine } from './wrong';
+import { wrongLines, type WrongLine } from './refusal';
 import { Modal } from '../ui/dialog';
 
 /** The maximum size of a file that is displayed. */

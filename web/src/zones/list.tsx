@@ -9,7 +9,7 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { DataTable } from '../ui/data-table';
 import { removeZone } from './actions';
 import { Warnings } from './warnings';
@@ -42,7 +42,7 @@ export function ZoneList() {
         </Group>
         {!object.data && (
           <Box px="md" pb="md">
-            <Asked of={object}>{() => null}</Asked>
+            <QueryView of={object}>{() => null}</QueryView>
           </Box>
         )}
         {object.data && (

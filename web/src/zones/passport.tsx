@@ -10,7 +10,7 @@ import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import type { Record, Zone } from './types';
-import { wrongField } from './wrong';
+import { wrongField } from './refusal';
 
 type Explained = components['schemas']['Explanation'];
 type Candidate = components['schemas']['Candidate'];

@@ -10,7 +10,7 @@ import { Problem } from '../ui/problem';
 import { createRecord, setRecord } from './actions';
 import { recordBody, shapes, type Typed } from './record';
 import type { Record, Zone } from './types';
-import { wrongField } from './wrong';
+import { wrongField } from './refusal';
 
 const fields = ['rname', 'type', 'ttl', 'rdata', 'comment'] as const;
 

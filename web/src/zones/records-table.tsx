@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
 import { Wide } from '../ui/wide';
-import type { Chosen } from './chosen';
+import type { Chosen } from './selection';
 import { RecordEdit } from './record-edit';
 import { titleOf, type Record, type Zone } from './types';
 

@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next';
 import { refusing, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { removeRecords } from './actions';
-import { existing, refreshed, type Chosen } from './chosen';
+import { existing, refreshed, type Chosen } from './selection';
 import { RecordTable, type Edited } from './records-table';
 import { Toolbar } from './records-toolbar';
 import { pageSize, recordsQuery, titleOf, type Record, type Wanted, type Zone } from './types';
@@ -58,7 +58,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
         </Button>
       </Group>
       <Toolbar wanted={wanted} find={find} types={zone.record_types} total={asked.data?.total} chosen={current.size} removeChosen={removeChosen} chooseNone={() => choose(new Map())} />
-      <Asked of={asked}>
+      <QueryView of={asked}>
         {({ params }) =>
           empty ? (
             <Text c="dimmed" p="md">
@@ -68,7 +68,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
             <RecordTable farm={farm} zone={zone} records={params} chosen={current} choose={toggle} edited={edited} edit={setEdited} close={close} remove={(r) => remove([r], t('records.delete', { name: titleOf(r) }))} />
           )
         }
-      </Asked>
+      </QueryView>
       {pages > 1 && <Paging page={wanted.page} pages={pages} go={(page) => find({ ...wanted, page })} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => choose(new Map())} />}
     </Card>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Once } from '../ui/once';
+import { OneTimeText } from '../ui/one-time-text';
 import { when } from '../ui/time';
 import { activateKey, addKey, removeKey } from './actions';
 import type { Zone } from './types';
@@ -82,8 +82,8 @@ function KeyOf({ zone, of, children }: { zone: Zone; of: Key; children: ReactNod
       {of.next && <Text size="sm">{of.next}</Text>}
       {of.state !== 'retired' && (
         <>
-          <Once label={t('dnssec.ds', { key: of.id })} text={`${zone.id}. DS ${of.ds}`} />
-          <Once label={t('dnssec.dnskey', { key: of.id })} text={`${zone.id}. DNSKEY ${of.dnskey}`} />
+          <OneTimeText label={t('dnssec.ds', { key: of.id })} text={`${zone.id}. DS ${of.ds}`} />
+          <OneTimeText label={t('dnssec.dnskey', { key: of.id })} text={`${zone.id}. DNSKEY ${of.dnskey}`} />
         </>
       )}
     </Stack>

@@ -7,7 +7,7 @@ import { fileAt } from '../api/files';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Back } from '../ui/back';
 import { removeZone } from './actions';
 import { ImportZone } from './import';
@@ -28,7 +28,7 @@ export function ZonePage() {
   const [importing, setImporting] = useState(false);
   const [change, setChange] = useState<Change>();
   return (
-    <Asked of={asked} back={<Back to={`/farms/${farm}/zones`}>{t('tab.zones')}</Back>}>
+    <QueryView of={asked} back={<Back to={`/farms/${farm}/zones`}>{t('tab.zones')}</Back>}>
       {(zone) => (
         <Stack>
           <Group justify="space-between" align="start">
@@ -66,6 +66,6 @@ export function ZonePage() {
           {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => void go({ to: '/farms/$farm/zones', params: { farm } })} />}
         </Stack>
       )}
-    </Asked>
+    </QueryView>
   );
 }

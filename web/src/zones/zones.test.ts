@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Refused } from '../api/client';
 import { activateKey, addKey, createRecord, createZone, importZone, removeKey, removeRecords } from './actions';
-import { existing, refreshed } from './chosen';
+import { existing, refreshed } from './selection';
 import { queryOf, type Record } from './types';
-import { wrongField, wrongLines } from './wrong';
+import { wrongField, wrongLines } from './refusal';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 

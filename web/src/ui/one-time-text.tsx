@@ -1,8 +1,8 @@
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** Once shows a text that is shown only once, with a copy button. */
-export function Once({ label, text }: { label: string; text: string }) {
+/** OneTimeText shows a text that is shown only once, with a copy button. */
+export function OneTimeText({ label, text }: { label: string; text: string }) {
   const { t } = useTranslation();
   return (
     <Stack gap={4}>

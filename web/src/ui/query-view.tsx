@@ -10,11 +10,11 @@ export const isGone = (error: unknown) => error instanceof Refused && error.stat
 type Query<T> = { data: T | undefined; error: unknown; refetch: () => unknown };
 
 /**
- * Asked shows the result of a query once it is loaded. A missing permission is shown as information, not as an error.
+ * QueryView shows the result of a query once it is loaded. A missing permission is shown as information, not as an error.
  * Loaded content remains if a refetch fails, because the user may be typing into it. If the object no longer exists, it
  * is replaced by a message with a link back.
  */
-export function Asked<T>({ of, back, children }: { of: Query<T>; back?: ReactNode; children: (data: T) => ReactNode }) {
+export function QueryView<T>({ of, back, children }: { of: Query<T>; back?: ReactNode; children: (data: T) => ReactNode }) {
   const { t } = useTranslation();
   if (of.error instanceof Refused && of.error.status === 403) {
     return (

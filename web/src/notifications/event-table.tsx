@@ -1,23 +1,23 @@
 import { Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { Asked } from '../ui/asked';
+import { QueryView } from '../ui/query-view';
 import { Wide } from '../ui/wide';
 import { notifications, type Alert, type Kind } from './queries';
 import { told, type Way } from './way';
 
 const signs = { all: '✓', some: '(✓)', none: '–' };
 
-/** Told shows which kinds of events each channel gets. */
-export function Told({ ways }: { ways: Way[] }) {
+/** EventTable shows which kinds of events each channel gets. */
+export function EventTable({ ways }: { ways: Way[] }) {
   const kinds = useQuery(notifications.kinds);
   const alerts = useQuery(notifications.alerts);
   const error = kinds.error ?? alerts.error;
   const data = kinds.data && alerts.data && { kinds: kinds.data, alerts: alerts.data };
   return (
-    <Asked of={{ data, error, refetch: () => [kinds, alerts].forEach((q) => void q.refetch()) }}>
+    <QueryView of={{ data, error, refetch: () => [kinds, alerts].forEach((q) => void q.refetch()) }}>
       {({ kinds, alerts }) => <Signs ways={ways} kinds={kinds} alerts={alerts} />}
-    </Asked>
+    </QueryView>
   );
 }
 

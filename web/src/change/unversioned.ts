@@ -7,8 +7,8 @@ import type { Change } from './change';
 /** A change that adds something, or sets these values. */
 export function sets(change: Change, values: Settings): Change {
   const lines = Object.entries(values).map(([name, v]) => `+ ${name}: ${Array.isArray(v) ? v.join(', ') : v === null ? '' : String(v)}`);
-  return { ...change, says: lines.join('\n') };
+  return { ...change, difference: lines.join('\n') };
 }
 
 /** A change that removes something. */
-export const removes = (change: Change, what: string): Change => ({ ...change, says: `- ${what}` });
+export const removes = (change: Change, what: string): Change => ({ ...change, difference: `- ${what}` });
