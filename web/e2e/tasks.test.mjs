@@ -125,14 +125,14 @@ task('a change is guarded, and says which conditions it knows', async (page) => 
 task('the first page says which way a request would take', async (page) => {
   await signIn(page, 'ann');
   await page.getByRole('button', { name: 'Explain' }).click();
-  await page.getByText(/forward → all → 127\.0\.0\.1/).waitFor();
+  await page.getByText(/Forwarded by service all → 127\.0\.0\.1/).waitFor();
 });
 
 task('a request is explained, rule by rule', async (page) => {
   await signIn(page, 'ann');
   await visit(page, 'farms/shop');
   await page.getByRole('button', { name: 'Explain' }).click();
-  await page.getByText(/forward → all → 127\.0\.0\.1/).waitFor();
+  await page.getByText(/Forwarded by service all → 127\.0\.0\.1/).waitFor();
 });
 
 task('the state of a backend has its evidence', async (page) => {

@@ -38,8 +38,8 @@ var pagesOf = map[string][]string{
 	"logs":         {"nav.system"},
 }
 
-// checkFields are the settings of health checks.
-var checkFields = []string{"rise", "fall", "interval", "farmguardian", "command"}
+// checkSettings are settings of health checks.
+var checkSettings = []string{"rise", "fall", "interval", "farmguardian", "command"}
 
 var sluiceCommand = regexp.MustCompile(`sluice ([a-z]+)( create)?`)
 
@@ -53,7 +53,7 @@ func palettePages(t Term) []string {
 		}
 		pages = append(pages, of...)
 	}
-	if len(pages) == 0 && slices.ContainsFunc(t.Fields, func(f string) bool { return slices.Contains(checkFields, f) }) {
+	if len(pages) == 0 && slices.ContainsFunc(t.Fields, func(f string) bool { return slices.Contains(checkSettings, f) }) {
 		pages = []string{"nav.checks"}
 	}
 	if len(pages) == 0 && len(t.Fields) > 0 {
@@ -64,7 +64,7 @@ func palettePages(t Term) []string {
 }
 
 // The palette of the GUI finds pages by the same terms. Run with -update after a change of foreign.
-func TestThePaletteOfTheGUIKnowsTheForeignTerms(t *testing.T) {
+func TestPaletteListsForeignTerms(t *testing.T) {
 	byPage := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(foreign)) {
 		for _, page := range palettePages(foreign[name]) {

@@ -126,17 +126,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
           {!replaced && <TextInput label={t('certificates.name')} description={t('certificates.name_about')} required value={name} onChange={(e) => (setName(e.currentTarget.value), anew())} error={wrong === 'name' ? send.error?.message : undefined} />}
           {!replaced && way !== 'parts' && <Switch label={t('certificates.replace_same')} checked={replace} onChange={(e) => setReplace(e.currentTarget.checked)} />}
           {send.error && !shown && <Problem error={send.error} />}
-          {renamed && (
-            <>
-              {renamed.diff && <Diff text={renamed.diff} />}
-              {renamed.warnings?.map((w) => (
-                <Alert key={w} color="yellow" role="alert" p="xs">
-                  {w}
-                </Alert>
-              ))}
-              <Force on={force} set={setForce} />
-            </>
-          )}
+          {renamed && <LostNames of={renamed} force={force} setForce={setForce} />}
           {warning && <Alert color="yellow">{warning}</Alert>}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
@@ -149,6 +139,21 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
         </Stack>
       </form>
     </Modal>
+  );
+}
+
+/** LostNames shows which services lose or gain names by a replacement, and lets the user accept that. */
+function LostNames({ of, force, setForce }: { of: Renamed; force: boolean; setForce: (on: boolean) => void }) {
+  return (
+    <>
+      {of.diff && <Diff text={of.diff} />}
+      {of.warnings?.map((w) => (
+        <Alert key={w} color="yellow" role="alert" p="xs">
+          {w}
+        </Alert>
+      ))}
+      <Force on={force} set={setForce} />
+    </>
   );
 }
 

@@ -73,16 +73,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
             )}
             {nothing && <Text c="dimmed">{t('change.nothing')}</Text>}
             {diff && !outdated && <Diff text={diff} />}
-            {trial.data.impact.map((i, n) => (
-              <Alert key={n} color="orange" p="xs">
-                {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
-              </Alert>
-            ))}
-            {trial.data.warnings.map((w) => (
-              <Alert key={w} color="yellow" p="xs">
-                {w}
-              </Alert>
-            ))}
+            <Consequences impact={trial.data.impact} warnings={trial.data.warnings} />
           </>
         )}
         {equal.command && <Equal label={t('change.command')} text={equal.command} />}
@@ -99,6 +90,25 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         </Group>
       </Stack>
     </Modal>
+  );
+}
+
+/** Consequences shows the impact of a change on traffic, and its warnings. */
+function Consequences({ impact, warnings }: Pick<Awaited<ReturnType<typeof tryChange>>, 'impact' | 'warnings'>) {
+  const { t } = useTranslation();
+  return (
+    <>
+      {impact.map((i, n) => (
+        <Alert key={n} color="orange" p="xs">
+          {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
+        </Alert>
+      ))}
+      {warnings.map((w) => (
+        <Alert key={w} color="yellow" p="xs">
+          {w}
+        </Alert>
+      ))}
+    </>
   );
 }
 

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { QueryView } from '../ui/query-view';
 import { Problem } from '../ui/problem';
-import { Said } from './explain';
+import { Explanation } from './explanation';
 
 /**
  * ExplainConnection shows the data path of an l4xnat farm, and the backend that a client would get. For a farm in the
@@ -84,7 +84,7 @@ function Question({ farm }: { farm: string }) {
         </Group>
       </form>
       {ask.error && <Problem error={ask.error} />}
-      {ask.data && <Said of={ask.data.params} />}
+      {ask.data && <Explanation of={ask.data.params} />}
     </>
   );
 }

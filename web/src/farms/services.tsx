@@ -1,6 +1,6 @@
-import { ActionIcon, Anchor, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useState, type DragEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Settings } from '../api/fields';
@@ -12,11 +12,10 @@ import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
 import { QueryView } from '../ui/query-view';
 import { Problem } from '../ui/problem';
-import { State } from '../ui/state';
-import { createService, createServiceAt, moveService, remove, takesAll } from './actions';
+import { createService, createServiceAt, moveService, takesAll } from './actions';
 import { BackendForm } from './backend-form';
 import { schemaOf } from './schema';
-import { endpoint } from '../ui/address';
+import { ServiceCard } from './service-card';
 import { Modal } from '../ui/dialog';
 
 /** FarmServices lists the services of a farm: in matching order, or those of a gslb farm. */
@@ -52,68 +51,13 @@ export function FarmServices() {
       </Group>
       {services.length === 0 && <Text c="dimmed">{t(names ? 'services.no_names' : 'services.none')}</Text>}
       {services.map((s, i) => (
-        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={may('farm.modify') && !names} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
-          <Group justify="space-between" align="start">
-            <div>
-              <Group gap="xs">
-                {!names && (
-                  <Text c="dimmed" size="sm">
-                    {i + 1}
-                  </Text>
-                )}
-                <Title order={2} size="h5">
-                  <Anchor className="text" renderRoot={(props) => <Link to="/farms/$farm/services/$service" params={{ farm, service: s.id }} {...props} />}>
-                    {s.id}
-                  </Anchor>
-                </Title>
-                <State of={s.maintenance === 'none' ? s.actual : 'maintenance'} />
-              </Group>
-              <Text size="sm" className="text">
-                <About of={s} />
-              </Text>
-              <Text size="sm" c="dimmed" className="text">
-                {'redirect' in s && s.redirect ? `→ ${s.redirect}` : (s.backends ?? []).map((b) => b.alias || endpoint(b.ip, 'port' in b ? b.port : null)).join(', ') || t('services.no_backend')}
-              </Text>
-            </div>
-            <Group gap={4}>
-              {!names && (
-                <>
-                  <ActionIcon variant="default" {...may.button('farm.modify', i === 0)} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
-                    ↑
-                  </ActionIcon>
-                  <ActionIcon variant="default" {...may.button('farm.modify', i === services.length - 1)} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
-                    ↓
-                  </ActionIcon>
-                </>
-              )}
-              <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => addTo(s.id)} aria-label={t('backends.add_to', { name: s.id })}>
-                {t('backends.add')}
-              </Button>
-              <Button
-                size="compact-sm"
-                variant="default"
-                {...may.button('farm.modify')}
-                aria-label={t('services.delete', { name: s.id })}
-                onClick={() => setChange(remove(t('services.delete', { name: s.id }), ['farms', farm, 'services', s.id], `sluice service delete ${farm} ${s.id}`))}
-              >
-                {t('form.delete')}
-              </Button>
-            </Group>
-          </Group>
-        </Card>
+        <ServiceCard key={s.id} farm={farm} service={s} position={i} last={i === services.length - 1} move={names ? undefined : (to) => move(s.id, to)} addBackend={() => addTo(s.id)} show={setChange} drag={() => drag(s.id)} drop={(e) => drop(e, i)} />
       ))}
       {creating && <NewService farm={farm} profile={String(object.params.profile)} services={services} close={() => create(false)} />}
       {adding && <BackendForm farm={farm} of={{ service: adding }} close={() => addTo(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>
   );
-}
-
-/** About describes a service by its matches, or by its algorithm. */
-function About({ of: s }: { of: Service }) {
-  const { t } = useTranslation();
-  if ('algorithm' in s) return <>{`${s.algorithm} · ${t('services.ttl', { seconds: s.ttl })} · ${t('services.all_down', { answer: s.all_down })}`}</>;
-  return <>{[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}</>;
 }
 
 /** NewService creates a reachable service: before the last one, if that matches every request. */
