@@ -18,8 +18,9 @@ import (
 // descriptors of profiles. In the folders of manners, only files named http…, l4…, dns… and
 // …profile.go belong to a profile.
 var (
-	ofProfiles = []string{"core/farm", "l7", "l4", "dns", "bench"}
-	manners    = []string{"mgmt/api", "mgmt/document", "mgmt/validate"}
+	ofProfiles = []string{"core/farm", "l7", "l4", "dns", "bench",
+		"mgmt/validate/httpfarm", "mgmt/validate/l4farm", "mgmt/validate/gslbfarm"}
+	manners = []string{"mgmt/api", "mgmt/document", "mgmt/validate"}
 )
 
 // reaching lists other files that may depend on a profile, with the reason.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // ownedBackend are the arguments after the owner in commands about one backend.
@@ -94,7 +94,7 @@ gslb farms have no port.`,
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
 			"  sluice backend create dns 10.0.0.1\n  sluice backend create mail 10.0.0.1:25 max_conns=500\n  sluice backend create names web 192.0.2.10",
 	}
-	s := addSections(cmd, sections(func(p validate.Profile) []field.Param { return p.Backend().Create.Params() }))
+	s := addSections(cmd, sections(func(p profile.Profile) []field.Param { return p.Backend().Create.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(nil, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o, rest, err := c.newOwner(cmd.Context(), args)
@@ -169,7 +169,7 @@ func (c *client) needsPort(ctx context.Context, name string) bool {
 	if err != nil {
 		return true
 	}
-	params := validate.ProfileNamed(farm.Profile(f.Params.Profile)).Backend().Create.Params()
+	params := profile.Named(farm.Profile(f.Params.Profile)).Backend().Create.Params()
 	return slices.ContainsFunc(params, func(p field.Param) bool { return p.Name == "port" && slices.Contains(p.Options, "required") })
 }
 
@@ -178,7 +178,7 @@ func (c *client) backendSet() *cobra.Command {
 		Use: "set FARM [SERVICE] BACKEND NAME=VALUE…", Short: "Change settings of a backend", Args: atLeast(2),
 		Example: "  sluice backend set shop web 0 weight=3\n  sluice backend set shop web 0 connection_limit=null\n  sluice backend set dns 0 max_conns=500",
 	}
-	s := addSections(cmd, sections(func(p validate.Profile) []field.Param { return p.Backend().Update.Params() }))
+	s := addSections(cmd, sections(func(p profile.Profile) []field.Param { return p.Backend().Update.Params() }))
 	cmd.ValidArgsFunction = c.completeOwner(ownedBackend, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		words := before(args)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func (c *client) farmCommand() *cobra.Command {
@@ -144,7 +144,7 @@ func farmSheet(f farmDetails) *show.Sheet {
 			s.Add(name, v)
 		}
 	}
-	for _, p := range validate.ProfileNamed(farm.Profile(f.profile())).Farm().Update.Params() {
+	for _, p := range profile.Named(farm.Profile(f.profile())).Farm().Update.Params() {
 		if v, ok := f.Params[p.Name]; ok {
 			s.Add(p.Name, v)
 		}
@@ -155,12 +155,12 @@ func farmSheet(f farmDetails) *show.Sheet {
 
 // farmSections returns the settings of farms of all profiles, without exceptions.
 func farmSections(except ...string) []section {
-	return sections(func(p validate.Profile) []field.Param { return without(p.Farm().Update.Params(), except...) })
+	return sections(func(p profile.Profile) []field.Param { return without(p.Farm().Update.Params(), except...) })
 }
 
 // sections returns settings by profile, http farms first.
-func sections(of func(validate.Profile) []field.Param) (out []section) {
-	for i, p := range validate.Profiles() {
+func sections(of func(profile.Profile) []field.Param) (out []section) {
+	for i, p := range profile.All() {
 		title := ""
 		if i > 0 {
 			title = "in " + string(p.Name()) + " farms"
@@ -182,7 +182,7 @@ func (c *client) farmCreate() *cobra.Command {
 		Args: atLeast(1),
 	}
 	all := farmSections("newfarmname", "vip", "vport", "protocol")
-	all[0].params = without(validate.Profiles()[0].Farm().Create.Params(), "farmname")
+	all[0].params = without(profile.All()[0].Farm().Create.Params(), "farmname")
 	s := addSections(cmd, all)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[1:])
@@ -214,7 +214,7 @@ func (c *client) farmCopy() *cobra.Command {
 settings of the copy, which needs at least a port or address of its own.`,
 		Example: "  sluice farm copy shop twin vport=81\n  sluice farm copy shop twin vip=192.0.2.11",
 	}
-	s := addSettings(cmd, without(validate.Profiles()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
+	s := addSettings(cmd, without(profile.All()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
 	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[2:])

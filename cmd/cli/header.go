@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // headerKinds are the lists of header rules in display order.
 var headerKinds = []ruleKind{
-	kindOf(&validate.AddRequest), kindOf(&validate.RemoveRequest), kindOf(&validate.ReplaceRequest),
-	kindOf(&validate.AddResponse), kindOf(&validate.RemoveResponse), kindOf(&validate.ReplaceResponse),
+	kindOf(&httpfarm.AddRequest), kindOf(&httpfarm.RemoveRequest), kindOf(&httpfarm.ReplaceRequest),
+	kindOf(&httpfarm.AddResponse), kindOf(&httpfarm.RemoveResponse), kindOf(&httpfarm.ReplaceResponse),
 }
 
 const headerHelp = `KIND is one of

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -98,7 +98,7 @@ func TestTheManualExplainsDocuments(t *testing.T) {
 		t.Errorf("sections %q", sections)
 	}
 	services := page.Long[strings.Index(page.Long, "# SERVICES\n"):strings.Index(page.Long, "# BACKENDS OF SERVICES\n")]
-	for _, p := range validate.ServiceDocument.Params() {
+	for _, p := range httpfarm.ServiceDocument.Params() {
 		at := strings.Index(services, "**"+p.Name+"**\n: ")
 		if at < 0 {
 			t.Errorf("no %s among services", p.Name)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // connections is a kernel with one connection to each backend.
@@ -76,7 +76,7 @@ func TestL4FarmsForPeople(t *testing.T) {
 		golden(t, "l4_"+strings.ReplaceAll(strings.ReplaceAll(command, " --", "_"), " ", "_"), a.must(strings.Fields(command)...))
 	}
 	all := a.must("farm", "show", "mail")
-	for _, field := range validate.L4FarmAnswer.Answers() {
+	for _, field := range l4farm.Answer.Answers() {
 		if !field.Maybe && !strings.Contains(all, "\n"+field.Name+" ") {
 			t.Errorf("farm show has no %s", field.Name)
 		}

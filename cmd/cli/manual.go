@@ -8,9 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -56,15 +58,15 @@ type documentSection struct {
 
 // documentSections returns the objects of a document with their fields.
 func documentSections() []documentSection {
-	request, response, rewrites := validate.ReplaceRequest, validate.ReplaceResponse, validate.Rewrites
+	request, response, rewrites := httpfarm.ReplaceRequest, httpfarm.ReplaceResponse, httpfarm.Rewrites
 	out := []documentSection{
-		{"Farms of profile http", "A farm also has the lists **services**, **" + request.Farm + "** and **" + response.Farm + "**.", validate.FarmDocument.Params()},
-		{"Services", "The list **services** of a farm of profile http, in the order they are tried: the first match serves the request. A service also has the lists **backends**, **" + request.Service + "**, **" + response.Service + "** and **" + rewrites.Service + "**.", validate.ServiceDocument.Params()},
-		{"Backends of services", "The list **backends** of a service.", validate.BackendDocument.Params()},
+		{"Farms of profile http", "A farm also has the lists **services**, **" + request.Farm + "** and **" + response.Farm + "**.", httpfarm.Document.Params()},
+		{"Services", "The list **services** of a farm of profile http, in the order they are tried: the first match serves the request. A service also has the lists **backends**, **" + request.Service + "**, **" + response.Service + "** and **" + rewrites.Service + "**.", httpfarm.ServiceDocument.Params()},
+		{"Backends of services", "The list **backends** of a service.", httpfarm.BackendDocument.Params()},
 		{"Header rules", "Items of **" + request.Farm + "** and **" + response.Farm + "**, in a farm and in a service.", request.Rule.Params()},
 		{"Rewrite rules", "Items of **" + rewrites.Service + "** of a service.", rewrites.Rule.Params()},
 	}
-	for _, p := range validate.Profiles()[1:] { // the first is above
+	for _, p := range profile.All()[1:] { // the first is above
 		if p.Name().HasServices() {
 			out = append(out, namesSections(p)...)
 			continue
@@ -81,14 +83,14 @@ func documentSections() []documentSection {
 }
 
 // namesSections returns the objects of farms with zones.
-func namesSections(p validate.Profile) []documentSection {
+func namesSections(p profile.Profile) []documentSection {
 	farms := string(p.Name()) + " farms"
 	return []documentSection{
 		{"Farms of profile " + string(p.Name()), "A farm also has the lists **services** and **zones**.", p.Farm().Document.Params()},
-		{"Services of " + farms, "The list **services** of such a farm. A service also has the list **backends**.", validate.DNSServiceDocument.Params()},
+		{"Services of " + farms, "The list **services** of such a farm. A service also has the list **backends**.", gslbfarm.ServiceDocument.Params()},
 		{"Backends of services of " + farms, "The list **backends** of such a service.", p.Backend().Document.Params()},
-		{"Zones", "The list **zones** of such a farm. A zone also has the list **resources**.", validate.ZoneDocument.Params()},
-		{"Records", "The list **resources** of a zone.", validate.RecordDocument.Params()},
+		{"Zones", "The list **zones** of such a farm. A zone also has the list **resources**.", gslbfarm.ZoneDocument.Params()},
+		{"Records", "The list **resources** of a zone.", gslbfarm.RecordDocument.Params()},
 	}
 }
 

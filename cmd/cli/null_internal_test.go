@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // The word null is accepted for every setting with a default, as the help states.
 func TestNullIsAcceptedForEverySettingWithADefault(t *testing.T) {
 	accepted(t, &check.Update)
-	accepted(t, &validate.ServiceUpdate)
+	accepted(t, &httpfarm.ServiceUpdate)
 	for _, p := range farm.Profiles() {
-		accepted(t, validate.ProfileNamed(p).Farm().Update)
-		accepted(t, validate.ProfileNamed(p).Backend().Update)
+		accepted(t, profile.Named(p).Farm().Update)
+		accepted(t, profile.Named(p).Backend().Update)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // owner identifies the owner of backends and sessions: a service or, if service is empty, an
@@ -58,7 +58,7 @@ func (s summary) hasServices() bool { return profileCalled(s.Params.Profile).Has
 
 // profileCalled returns the profile with that name in responses: https is http.
 func profileCalled(word string) farm.Profile {
-	return validate.ProfileNamed(farm.Profile(word)).Name()
+	return profile.Named(farm.Profile(word)).Name()
 }
 
 func (c *client) summary(ctx context.Context, farm string) (s summary, err error) {

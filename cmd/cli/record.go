@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 func (c *client) recordCommand() *cobra.Command {
@@ -89,7 +89,7 @@ func (c *client) recordSet() *cobra.Command {
 		Use: "set FARM ZONE ID NAME=VALUE…", Short: "Change a record", Args: atLeast(3),
 		Example: "  sluice record set names example.com 1 rdata=192.0.2.53 ttl=60",
 	}
-	s := addSettings(cmd, validate.RecordUpdate.Params(), "type")
+	s := addSettings(cmd, gslbfarm.RecordUpdate.Params(), "type")
 	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord, aWord}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.set(cmd, s, args[3:], "farms", args[0], "zones", args[1], "resources", args[2])

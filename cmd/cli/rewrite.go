@@ -4,11 +4,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // rewriteKind is the list of URL rewrites, which only services have.
-var rewriteKind = kindOf(&validate.Rewrites)
+var rewriteKind = kindOf(&httpfarm.Rewrites)
 
 func (c *client) rewriteCommand() *cobra.Command {
 	return parentCommand("rewrite", "Manage the URL rewrites of a service", `  sluice rewrite list shop web

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // ruleKind is a kind of rule in the command line.
@@ -22,7 +22,7 @@ type ruleKind struct {
 	params        []field.Param
 }
 
-func kindOf[T comparable](l *validate.RuleList[T]) ruleKind {
+func kindOf[T comparable](l *httpfarm.RuleList[T]) ruleKind {
 	return ruleKind{l.Farm, l.Service, l.Moves, l.Rule.Params()}
 }
 

@@ -9,7 +9,8 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 var oneService = []argument{aFarm, aService}
@@ -128,7 +129,7 @@ func (c *client) serviceCreate() *cobra.Command {
 
 // serviceSections returns the settings of services by profile.
 func serviceSections() []section {
-	return []section{{"services of http farms", validate.ServiceUpdate.Params()}, {"services of gslb farms", validate.DNSServiceUpdate.Params()}}
+	return []section{{"services of http farms", httpfarm.ServiceUpdate.Params()}, {"services of gslb farms", gslbfarm.ServiceUpdate.Params()}}
 }
 
 func (c *client) serviceSet() *cobra.Command {

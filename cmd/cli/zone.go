@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 func (c *client) zoneCommand() *cobra.Command {
@@ -58,7 +58,7 @@ func (c *client) zoneCreate() *cobra.Command {
 		Use: "create FARM ZONE [NAME=VALUE…]", Short: "Create a zone with a name server ns1, which has no address yet", Args: atLeast(2),
 		Example: "  sluice zone create names example.com\n  sluice zone create names 2.0.192.in-addr.arpa ttl=86400",
 	}
-	s := addSettings(cmd, validate.ZoneUpdate.Params())
+	s := addSettings(cmd, gslbfarm.ZoneUpdate.Params())
 	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields, err := s.read(cmd, args[2:])
@@ -81,7 +81,7 @@ func (c *client) zoneSet() *cobra.Command {
 		Use: "set FARM ZONE NAME=VALUE…", Short: "Change settings of a zone", Args: atLeast(2),
 		Example: "  sluice zone set names example.com defnamesv=ns2",
 	}
-	s := addSettings(cmd, validate.ZoneUpdate.Params())
+	s := addSettings(cmd, gslbfarm.ZoneUpdate.Params())
 	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.set(cmd, s, args[2:], "farms", args[0], "zones", args[1])

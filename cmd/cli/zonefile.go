@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli/show"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
@@ -88,7 +88,7 @@ func (c *client) zoneCheck() *cobra.Command {
 			}
 			read := zonefile.Parse(content, args[0])
 			problems := read.Problems
-			validate.CheckRecordsAlone(&read.Zone, func(i int, err field.Error) bool {
+			gslbfarm.CheckRecordsAlone(&read.Zone, func(i int, err field.Error) bool {
 				problems = append(problems, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
 				return true
 			})
@@ -108,7 +108,7 @@ func (c *client) zoneCheck() *cobra.Command {
 			for _, text := range read.Warnings() {
 				warn(cmd, text)
 			}
-			warn(cmd, validate.NameServerWarning(&read.Zone))
+			warn(cmd, gslbfarm.NameServerWarning(&read.Zone))
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)
 			return err
 		},

@@ -17,6 +17,9 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -187,7 +190,7 @@ func (e *edits) edit(cfg *farm.Config) string {
 		body := map[string]any{"farmname": fmt.Sprintf("f%d", e.random.IntN(1000)), "profile": "l4xnat", "vip": of(e, "10.0.0.5", "10.0.0.6", "2001:db8::5"),
 			"vport": of(e, "80", "81", "443,444", "8000:8100", "53", "5060", "21", "*"), "protocol": of(e, words(farm.L4Protocols())...)}
 		f := farm.Farm{}
-		if !send(&validate.FarmCreate, body, &f) {
+		if !send(&httpfarm.Create, body, &f) {
 			return ""
 		}
 		f.L4.DataPath = of(e, farm.DataPathKernel, farm.DataPathKernel, "")
@@ -213,7 +216,7 @@ func (e *edits) edit(cfg *farm.Config) string {
 		name := of(e, slices.Sorted(maps.Keys(farmValues))...)
 		body[name] = of(e, farmValues[name]...)
 	}
-	if !send(&validate.L4FarmUpdate, body, f) {
+	if !send(&l4farm.Update, body, f) {
 		return ""
 	}
 	return fmt.Sprint("modify ", body)
@@ -231,7 +234,7 @@ func (e *edits) editBackends(f *farm.Farm) string {
 	list := &f.L4.Backends
 	if len(*list) == 0 || len(*list) < 4 && e.random.IntN(3) == 0 {
 		b := farm.Backend{}
-		if !send(&validate.L4BackendCreate, map[string]any{"ip": of(e, backendAddresses...), "port": of[any](e, nil, 80, 8080), "weight": of[any](e, nil, 1, 9)}, &b) {
+		if !send(&l4farm.BackendCreate, map[string]any{"ip": of(e, backendAddresses...), "port": of[any](e, nil, 80, 8080), "weight": of[any](e, nil, 1, 9)}, &b) {
 			return ""
 		}
 		*list = append(*list, b)
@@ -245,12 +248,12 @@ func (e *edits) editBackends(f *farm.Farm) string {
 		return "delete backend"
 	case 1:
 		body := map[string]any{"action": of(e, "up", "maintenance"), "mode": of(e, "drain", "cut")}
-		if !send(&validate.Maintenance, body, b) {
+		if !send(&profile.Maintenance, body, b) {
 			return ""
 		}
 		return fmt.Sprint("maintenance ", body)
 	case 2:
-		session, err := validate.L4StaticSession(f.L4, of(e, "10.0.0.99", "4022", "10.0.0.99 . 4022", "02:00:00:00:00:09", "2001:db8::99", "2001:db8::99 . 1"))
+		session, err := l4farm.StaticSession(f.L4, of(e, "10.0.0.99", "4022", "10.0.0.99 . 4022", "02:00:00:00:00:09", "2001:db8::99", "2001:db8::99 . 1"))
 		if err != nil {
 			return ""
 		}
@@ -259,7 +262,7 @@ func (e *edits) editBackends(f *farm.Farm) string {
 	}
 	body := map[string]any{of(e, "weight", "priority"): of[any](e, nil, 1, 2, 9), "max_conns": of[any](e, nil, 0, 5), "mark": of[any](e, nil, 77),
 		"port": of[any](e, nil, 80, 8080), "source": of[any](e, nil, nil, "10.0.0.6")}
-	if !send(&validate.L4BackendUpdate, body, b) {
+	if !send(&l4farm.BackendUpdate, body, b) {
 		return ""
 	}
 	return fmt.Sprint("modify backend ", body)

@@ -21,6 +21,9 @@ import (
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -185,7 +188,7 @@ func TestManualPagesExplainEverySettingOnce(t *testing.T) {
 			}
 		}
 	}
-	if got, want := terms(pages["sluice-service-set.8"]), slices.Concat(validate.ServiceUpdate.Names(), validate.DNSServiceUpdate.Names()); !slices.Equal(got, want) {
+	if got, want := terms(pages["sluice-service-set.8"]), slices.Concat(httpfarm.ServiceUpdate.Names(), gslbfarm.ServiceUpdate.Names()); !slices.Equal(got, want) {
 		t.Errorf("settings of services: %q, want %q", got, want)
 	}
 	if text := pages["sluice-service-set.8"]; strings.Contains(text, `\fB--retry-on\fP`) {
@@ -198,16 +201,16 @@ func TestManualPagesExplainEverySettingOnce(t *testing.T) {
 
 func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	page := manual(t)["sluice.yaml.5"]
-	want := slices.Concat(validate.FarmDocument.Names(), validate.ServiceDocument.Names(), validate.BackendDocument.Names(),
-		validate.ReplaceRequest.Rule.Names(), validate.Rewrites.Rule.Names())
-	for _, p := range validate.Profiles()[1:] {
+	want := slices.Concat(httpfarm.Document.Names(), httpfarm.ServiceDocument.Names(), httpfarm.BackendDocument.Names(),
+		httpfarm.ReplaceRequest.Rule.Names(), httpfarm.Rewrites.Rule.Names())
+	for _, p := range profile.All()[1:] {
 		want = append(want, p.Farm().Document.Names()...)
 		if p.Name().HasServices() {
-			want = append(want, validate.DNSServiceDocument.Names()...)
+			want = append(want, gslbfarm.ServiceDocument.Names()...)
 		}
 		want = append(want, p.Backend().Document.Names()...)
 		if p.Name().HasServices() {
-			want = slices.Concat(want, validate.ZoneDocument.Names(), validate.RecordDocument.Names())
+			want = slices.Concat(want, gslbfarm.ZoneDocument.Names(), gslbfarm.RecordDocument.Names())
 		}
 	}
 	want = slices.Concat(want, check.Document.Names())
@@ -217,7 +220,7 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	if got := terms(page); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, list := range []string{"services", "backends", validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service} {
+	for _, list := range []string{"services", "backends", httpfarm.ReplaceRequest.Service, httpfarm.ReplaceResponse.Service, httpfarm.Rewrites.Service} {
 		if !strings.Contains(page, `\fB`+list+`\fP`) {
 			t.Errorf("the list %s is missing", list)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // costs returns the cost of a change of each l4xnat field, from the schema.
@@ -86,7 +87,7 @@ func TestChangesCostAsDocumentedInTheSchema(t *testing.T) {
 			if c.field == "vport" {
 				c.value = fmt.Sprint(a.Listen(t, "127.0.0.1").Port())
 			}
-			sent, err := validate.L4FarmUpdate.Decode("", map[string]any{c.field: c.value})
+			sent, err := l4farm.Update.Decode("", map[string]any{c.field: c.value})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,13 +12,14 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // changed sets a field of the farm by its rule, publishes the farm, and returns the cost
 // given by the schema.
 func changed(t *testing.T, a *l7test.Appliance, name string, value any) field.Cost {
 	t.Helper()
-	sent, err := validate.FarmUpdate.Decode("", map[string]any{name: value})
+	sent, err := httpfarm.Update.Decode("", map[string]any{name: value})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +52,10 @@ func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
 	if got := c.Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
 		t.Fatal(got.StatusCode)
 	}
-	if cost := changed(t, a, "maxrequest", validate.MinHead); cost != field.CostNone {
+	if cost := changed(t, a, "maxrequest", httpfarm.MinHead); cost != field.CostNone {
 		t.Errorf("the cost in the schema is %s", cost)
 	}
-	if got := c.Send(l7test.Get("/" + string(slices.Repeat([]byte("a"), validate.MinHead)))).Get(); got.StatusCode != 414 {
+	if got := c.Send(l7test.Get("/" + string(slices.Repeat([]byte("a"), httpfarm.MinHead)))).Get(); got.StatusCode != 414 {
 		t.Errorf("a request that is too long now got %d", got.StatusCode)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -54,7 +55,7 @@ func golden(t *testing.T, name, got string) {
 var keptFields = []string{"contimeout", "farmguardian", "trusted", "error503", "listener", "mark", "carrier", "vport", "protocol", "vhost", "urlp", "sessionid", "weight", "alias", "max_conns", "port", "ip"}
 
 var otherFields = func() (names []string) {
-	for _, list := range [][]field.Answered{validate.FarmAnswer.Answers(), validate.L4FarmAnswer.Answers(), validate.ServiceAnswer.Answers(), validate.BackendAnswer.Answers(), validate.L4BackendAnswer.Answers()} {
+	for _, list := range [][]field.Answered{httpfarm.Answer.Answers(), l4farm.Answer.Answers(), httpfarm.ServiceAnswer.Answers(), httpfarm.BackendAnswer.Answers(), l4farm.BackendAnswer.Answers()} {
 		for _, f := range list {
 			if !slices.Contains(keptFields, f.Name) {
 				names = append(names, f.Name)

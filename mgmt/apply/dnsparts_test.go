@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // namesOf returns a gslb farm with a service for all addresses of a name.
@@ -69,7 +69,7 @@ func TestAServiceHasAllAddressesOfANameThatFit(t *testing.T) {
 	h.wantInUse("all changed", 40, 40, 80)
 	h.name("all.example", addresses("10.0.1.%d", 1, 64)+",2001:db8:1::1")
 	h.refresh()
-	h.wantInUse("too many", validate.MaxDNSBackends-1, 1, 40+39+40)
+	h.wantInUse("too many", gslbfarm.MaxBackends-1, 1, 40+39+40)
 	h.name("all.example", "10.0.1.1,0.0.0.0,224.0.0.1,10.0.1.2")
 	h.refresh()
 	cfg, _ := h.Current()

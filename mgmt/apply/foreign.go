@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // Rules of the kernel get packets before any socket. So a kernel farm could take the port of
@@ -48,16 +48,16 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []field.Error, e
 				continue
 			}
 			if l.Addr.Addr() == f.VIP {
-				return nil, &field.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
+				return nil, &field.Error{Path: profile.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
 					"vip and vport must not be what another program listens on, %s, got %s: its clients would come to the farm; use another vip or port, or stop that program",
-					l, validate.ProfileOf(f).ListensOn(f))}
+					l, profile.Of(f).ListensOn(f))}
 			}
 			if !l.UDP && !slices.Contains(taken, l) { // many UDP sockets are not servers
 				taken = append(taken, l)
 			}
 		}
 		if len(taken) > 0 {
-			warnings = append(warnings, field.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: unreachable(f, taken, cfg.System.SSH.Port)})
+			warnings = append(warnings, field.Error{Path: profile.FarmPath(f.Name), Field: "vport", Message: unreachable(f, taken, cfg.System.SSH.Port)})
 		}
 	}
 	return warnings, nil
@@ -94,7 +94,7 @@ func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
 func takeovers(old, cfg *farm.Config, warnings []field.Error) (out []field.Error) {
 	fresh := newlyTaken(old, cfg)
 	for _, w := range warnings {
-		if w.Field == "vport" && slices.ContainsFunc(fresh, func(f *farm.Farm) bool { return w.Path == validate.FarmPath(f.Name) }) {
+		if w.Field == "vport" && slices.ContainsFunc(fresh, func(f *farm.Farm) bool { return w.Path == profile.FarmPath(f.Name) }) {
 			out = append(out, w)
 		}
 	}

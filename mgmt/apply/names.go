@@ -12,8 +12,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/resolve"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // resolveTimeout is the total time for which a change asks for names. The writes of a transaction
@@ -115,7 +115,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	for _, p := range ask {
 		b := p.backend()
 		answer := answers[QuestionOf(b)]
-		path, err := validate.PathOfBackend(p.group, p.index), answer.err
+		path, err := profile.PathOfBackend(p.group, p.index), answer.err
 		found[QuestionOf(b)] = answer.targets
 		if err == nil && !b.Spreads() {
 			b.Addr, err = a.choose(answer.targets, b, p.group.Farm)

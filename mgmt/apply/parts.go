@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/resolve"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // A backend that Spreads stands for several servers: each address of its name becomes a
@@ -160,7 +160,7 @@ func roomFor(f *farm.Farm, list []farm.Backend) func(netip.Addr) bool {
 		}
 	}
 	return func(addr netip.Addr) bool {
-		if used[addr.Is4()] == validate.MaxDNSBackends {
+		if used[addr.Is4()] == gslbfarm.MaxBackends {
 			return false
 		}
 		used[addr.Is4()]++

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // probe refuses a dry run as judge would refuse the change: a new address and port of a farm
@@ -42,5 +42,5 @@ func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []
 
 // waits returns the warning about a farm that is down until this machine has its address.
 func waits(f *farm.Farm, problem string) field.Error {
-	return field.Error{Path: validate.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
+	return field.Error{Path: profile.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // shelf holds the names that exist, and the content behind a name.
@@ -24,7 +24,7 @@ type shelf struct {
 func (s *shelf) Check(old, cfg *farm.Config) error {
 	for _, f := range cfg.Farms {
 		if f.HTTPS() && !slices.Contains(s.has, f.HTTP.TLS.Certificates[0]) {
-			return &field.Error{Path: validate.FarmPath(f.Name), Field: "certificates", Message: "certificates: missing"}
+			return &field.Error{Path: profile.FarmPath(f.Name), Field: "certificates", Message: "certificates: missing"}
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/resolve"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // A validating resolver rejects a zone that is not signed by a key in the DS records of its
@@ -66,7 +66,7 @@ func (r *resigned) refused(format string, args ...any) error {
 	case r.signer() != nil:
 		name, what = "keys", "keys: they cannot be changed now: "
 	}
-	return &Forceable{&field.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: name,
+	return &Forceable{&field.Error{Path: gslbfarm.ZonePath(r.farm, r.was.Name), Field: name,
 		Message: what + fmt.Sprintf(format, args...) + " (--force, or force=true in the API, does it nevertheless)"}}
 }
 
@@ -206,7 +206,7 @@ func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnin
 		r := &list[i]
 		answer := answers[r.was.Name]
 		if err := answer.err; err != nil {
-			warnings = append(warnings, field.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: "dnssec",
+			warnings = append(warnings, field.Error{Path: gslbfarm.ZonePath(r.farm, r.was.Name), Field: "dnssec",
 				Message: fmt.Sprintf("dnssec: the parent zone of %s could not be asked for DS records: %s. If it has some that name no key the zone is signed with, resolvers reject the zone", r.was.Name, reason(err))})
 		} else if err := r.judge(answer.delegation); err != nil {
 			return nil, err

@@ -7,8 +7,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // keepZoneKeys keeps the keys of a zone if cfg names none, and creates a key for a signed zone
@@ -34,7 +35,7 @@ func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 		case active != nil && active.Algorithm == z.Signing:
 			return nil
 		case active != nil && was != nil && was.Signing != "":
-			return &field.Error{Path: validate.ZonePath(f.Name, z.Name), Field: "dnssec", Message: fmt.Sprintf(
+			return &field.Error{Path: gslbfarm.ZonePath(f.Name, z.Name), Field: "dnssec", Message: fmt.Sprintf(
 				"dnssec: resolvers trust the key of %s the zone is signed with, by the DS record of the parent zone: remove that there, set dnssec to off, and then to %s", active.Algorithm, z.Signing)}
 		}
 		k, err := NewZoneKey(z.Signing, farm.KeyActive, now)
@@ -120,7 +121,7 @@ func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
 			}
 			sealed, err := a.sealed(keyPurpose(k), before, k.Private)
 			if err != nil {
-				return &field.Error{Path: validate.KeyPath(f.Name, z.Name, i), Field: "private_key", Message: "private_key " + err.Error()}
+				return &field.Error{Path: gslbfarm.KeyPath(f.Name, z.Name, i), Field: "private_key", Message: "private_key " + err.Error()}
 			}
 			k.Private = sealed
 		}
@@ -153,7 +154,7 @@ func (a *Applier) sealTransferKeys(old, cfg *farm.Config) error {
 			}
 			sealed, err := a.sealed(transferPurpose(k), before[k.Name], k.Secret)
 			if err != nil {
-				return &field.Error{Path: validate.FarmPath(f.Name), Field: "transfer_keys", Message: fmt.Sprintf("transfer_keys: the secret of %s %v", k.Name, err)}
+				return &field.Error{Path: profile.FarmPath(f.Name), Field: "transfer_keys", Message: fmt.Sprintf("transfer_keys: the secret of %s %v", k.Name, err)}
 			}
 			k.Secret = sealed
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -31,9 +31,9 @@ func (r reference) path() string {
 		return system.Path(r.section)
 	}
 	if r.service == nil {
-		return validate.FarmPath(r.farm.Name)
+		return profile.FarmPath(r.farm.Name)
 	}
-	return validate.ServicePath(r.farm.Name, r.service.Name)
+	return profile.ServicePath(r.farm.Name, r.service.Name)
 }
 
 // user describes the referring object for people.

@@ -13,6 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -244,9 +246,9 @@ func (d *decoder) checks(n *node) {
 }
 
 func (d *decoder) farm(n *node, position int) {
-	path := validate.FarmPath(textOf(n, "name", fmt.Sprintf("number %d", position+1)))
+	path := profile.FarmPath(textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	f := farm.Farm{}
-	of := validate.ProfileNamed(farm.Profile(textOf(n, "profile", "")))
+	of := profile.Named(farm.Profile(textOf(n, "profile", "")))
 	p := profiles[of.Name()]
 	p.read(d, fill(d, n, path, of.Farm().Document, &f, p.lists...), path, &f)
 	d.keep(f)
@@ -261,13 +263,13 @@ func (d *decoder) keep(f farm.Farm) {
 }
 
 func (d *decoder) service(n *node, f *farm.Farm, position int) {
-	path := validate.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
+	path := profile.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	s := farm.Service{}
-	lists := fill(d, n, path, &validate.ServiceDocument, &s, validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service, "backends")
-	rules(d, lists, path, &validate.ReplaceRequest, &s.ReplaceRequest)
-	rules(d, lists, path, &validate.ReplaceResponse, &s.ReplaceResponse)
-	rules(d, lists, path, &validate.Rewrites, &s.Rewrites)
-	s.Backends = backends(d, lists, path, f.GroupOf(&s), &validate.BackendDocument)
+	lists := fill(d, n, path, &httpfarm.ServiceDocument, &s, httpfarm.ReplaceRequest.Service, httpfarm.ReplaceResponse.Service, httpfarm.Rewrites.Service, "backends")
+	rules(d, lists, path, &httpfarm.ReplaceRequest, &s.ReplaceRequest)
+	rules(d, lists, path, &httpfarm.ReplaceResponse, &s.ReplaceResponse)
+	rules(d, lists, path, &httpfarm.Rewrites, &s.Rewrites)
+	s.Backends = backends(d, lists, path, f.GroupOf(&s), &httpfarm.BackendDocument)
 	if s.Name != "" {
 		f.SetServices(append(f.Services(), s))
 	}
@@ -278,7 +280,7 @@ func backends(d *decoder, lists map[string]*node, path string, of farm.Group, ta
 	var out []farm.Backend
 	for i, item := range d.items(lists["backends"], path, "backends") {
 		b := farm.Backend{}
-		fill(d, item, validate.PathOfBackend(of, i), table, &b)
+		fill(d, item, profile.PathOfBackend(of, i), table, &b)
 		out = append(out, b)
 	}
 	return out
@@ -286,10 +288,10 @@ func backends(d *decoder, lists map[string]*node, path string, of farm.Group, ta
 
 // rules decodes one list of rules of the object at path. Farms and services have the same name
 // for lists that documents write as objects.
-func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *validate.RuleList[T], to *[]T) {
+func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *httpfarm.RuleList[T], to *[]T) {
 	for i, item := range d.items(lists[kind.Service], path, kind.Service) {
 		var rule T
-		fill(d, item, validate.RulePath(path, kind.Service, i), &kind.Rule, &rule)
+		fill(d, item, httpfarm.RulePath(path, kind.Service, i), &kind.Rule, &rule)
 		*to = append(*to, rule)
 	}
 }

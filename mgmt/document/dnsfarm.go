@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // writeNames writes the services and zones of a gslb farm.
@@ -13,13 +14,13 @@ func writeNames(w writer, f *farm.Farm, _ given) {
 		return
 	}
 	objects(w, "services", f.Global.Services, func(s *farm.DNSService) {
-		fields(w, validate.DNSServiceDocument.Given(s))
-		walkBackends(s.Backends, w, &validate.DNSBackendDocument)
+		fields(w, gslbfarm.ServiceDocument.Given(s))
+		walkBackends(s.Backends, w, &gslbfarm.BackendDocument)
 	})
 	objects(w, "zones", f.Global.Zones, func(z *farm.Zone) {
-		fields(w, validate.ZoneDocument.Given(z))
-		objects(w, "keys", z.Keys, func(k *farm.ZoneKey) { fields(w, validate.ZoneKeyDocument.Given(k)) })
-		objects(w, "resources", z.Unpacked(), func(r *farm.Record) { fields(w, validate.RecordDocument.Given(r)) })
+		fields(w, gslbfarm.ZoneDocument.Given(z))
+		objects(w, "keys", z.Keys, func(k *farm.ZoneKey) { fields(w, gslbfarm.KeyDocument.Given(k)) })
+		objects(w, "resources", z.Unpacked(), func(r *farm.Record) { fields(w, gslbfarm.RecordDocument.Given(r)) })
 	})
 }
 
@@ -51,12 +52,12 @@ func readNames(d *decoder, lists map[string]*node, path string, f *farm.Farm) {
 }
 
 func (d *decoder) dnsService(n *node, f *farm.Farm, position int) {
-	path := validate.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
+	path := profile.ServicePath(f.Name, textOf(n, "name", fmt.Sprintf("number %d", position+1)))
 	s := farm.DNSService{}
-	inner := fill(d, n, path, &validate.DNSServiceDocument, &s, "backends")
+	inner := fill(d, n, path, &gslbfarm.ServiceDocument, &s, "backends")
 	for i, item := range d.items(inner["backends"], path, "backends") {
 		b := farm.Backend{}
-		fill(d, item, validate.BackendPath(f.Name, s.Name, i+farm.FirstDNSBackend), &validate.DNSBackendDocument, &b)
+		fill(d, item, profile.BackendPath(f.Name, s.Name, i+farm.FirstDNSBackend), &gslbfarm.BackendDocument, &b)
 		s.Backends = append(s.Backends, b)
 	}
 	if s.Name != "" {
@@ -67,16 +68,16 @@ func (d *decoder) dnsService(n *node, f *farm.Farm, position int) {
 func (d *decoder) zone(n *node, f *farm.Farm, position int) {
 	z := farm.Zone{}
 	name := textOf(n, "name", fmt.Sprintf("number %d", position+1))
-	inner := fill(d, n, validate.ZonePath(f.Name, name), &validate.ZoneDocument, &z, "keys", "resources")
-	for i, item := range d.items(inner["keys"], validate.ZonePath(f.Name, name), "keys") {
+	inner := fill(d, n, gslbfarm.ZonePath(f.Name, name), &gslbfarm.ZoneDocument, &z, "keys", "resources")
+	for i, item := range d.items(inner["keys"], gslbfarm.ZonePath(f.Name, name), "keys") {
 		k := farm.ZoneKey{}
-		fill(d, item, validate.KeyPath(f.Name, z.Name, i), &validate.ZoneKeyDocument, &k)
+		fill(d, item, gslbfarm.KeyPath(f.Name, z.Name, i), &gslbfarm.KeyDocument, &k)
 		z.Keys = append(z.Keys, k)
 	}
-	for i, item := range d.items(inner["resources"], validate.ZonePath(f.Name, name), "resources") {
+	for i, item := range d.items(inner["resources"], gslbfarm.ZonePath(f.Name, name), "resources") {
 		r := farm.Record{}
-		fill(d, item, validate.RecordPath(f.Name, z.Name, i), &validate.RecordDocument, &r)
-		validate.ShortenOwner(&z, &r)
+		fill(d, item, gslbfarm.RecordPath(f.Name, z.Name, i), &gslbfarm.RecordDocument, &r)
+		gslbfarm.ShortenOwner(&z, &r)
 		z.Records = append(z.Records, r)
 	}
 	if z.Name != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // The document of a zone with a million records has three million lines, and a change affects a
@@ -109,7 +109,7 @@ func linesOfRecord(r *farm.Record) int {
 		w := &yamlWriter{} // multi-line texts
 		w.open("resources", false)
 		w.item()
-		fields(w, validate.RecordDocument.Given(r))
+		fields(w, gslbfarm.RecordDocument.Given(r))
 		w.end()
 		return bytes.Count(w.out.Bytes(), []byte("\n")) - 1
 	}

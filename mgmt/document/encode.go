@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -67,8 +68,8 @@ type given struct {
 }
 
 // shown masks secrets, openly writes them.
-var shown = given{validate.ServiceDocument.Shown, (*field.Table[farm.System]).Shown}
-var openly = given{validate.ServiceDocument.Given, (*field.Table[farm.System]).Given}
+var shown = given{httpfarm.ServiceDocument.Shown, (*field.Table[farm.System]).Shown}
+var openly = given{httpfarm.ServiceDocument.Given, (*field.Table[farm.System]).Given}
 
 func walk(cfg *farm.Config, w writer, of given) {
 	walkSystem(&cfg.System, w, of)
@@ -82,7 +83,7 @@ func walk(cfg *farm.Config, w writer, of given) {
 
 func walkFarm(f *farm.Farm, w writer, of given) {
 	w.item()
-	p := validate.ProfileOf(f)
+	p := profile.Of(f)
 	fields(w, p.Farm().Document.Given(f))
 	profiles[p.Name()].write(w, f, of)
 	w.end()
@@ -91,10 +92,10 @@ func walkFarm(f *farm.Farm, w writer, of given) {
 func walkService(s *farm.Service, w writer, of given) {
 	w.item()
 	fields(w, of.service(s))
-	walkRules(w, validate.ReplaceRequest.Service, &validate.ReplaceRequest.Rule, s.ReplaceRequest)
-	walkRules(w, validate.ReplaceResponse.Service, &validate.ReplaceResponse.Rule, s.ReplaceResponse)
-	walkRules(w, validate.Rewrites.Service, &validate.Rewrites.Rule, s.Rewrites)
-	walkBackends(s.Backends, w, &validate.BackendDocument)
+	walkRules(w, httpfarm.ReplaceRequest.Service, &httpfarm.ReplaceRequest.Rule, s.ReplaceRequest)
+	walkRules(w, httpfarm.ReplaceResponse.Service, &httpfarm.ReplaceResponse.Rule, s.ReplaceResponse)
+	walkRules(w, httpfarm.Rewrites.Service, &httpfarm.Rewrites.Rule, s.Rewrites)
+	walkBackends(s.Backends, w, &httpfarm.BackendDocument)
 	w.end()
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // tried has values of every kind that a rule may require.
@@ -62,7 +64,7 @@ func variants[T any](object string, table *field.Table[T], one farm.Farm, of fun
 				}
 			}
 			if whole, is := any(sent).(field.Values[farm.Farm]); is {
-				validate.FollowVersions(whole, f)
+				httpfarm.FollowVersions(whole, f)
 			}
 			if !reflect.DeepEqual(*f, one) && validate.Config(cfg) == nil {
 				out = append(out, cfg)
@@ -76,10 +78,10 @@ func variants[T any](object string, table *field.Table[T], one farm.Farm, of fun
 // creation and a backend.
 func smallest(p farm.Profile) (f farm.Farm) {
 	required := map[string]any{"farmname": "small", "profile": string(p), "vip": "10.0.0.6", "vport": "80"}
-	if !slices.Contains(validate.ProfileNamed(p).Farm().Create.Names(), "vport") {
+	if !slices.Contains(profile.Named(p).Farm().Create.Names(), "vport") {
 		delete(required, "vport")
 	}
-	made, err := validate.ProfileNamed(p).Farm().Create.Decode("", required)
+	made, err := profile.Named(p).Farm().Create.Decode("", required)
 	if err == nil {
 		err = made.Apply(&f)
 	}
@@ -103,11 +105,11 @@ var everyValue = sync.OnceValue(func() []*farm.Config {
 		}
 	}
 	for _, f := range farms {
-		rules := validate.ProfileOf(&f)
+		rules := profile.Of(&f)
 		name := string(rules.Name())
 		out = append(out, variants(name+"_farm", rules.Farm().Update, f, func(f *farm.Farm) *farm.Farm { return f })...)
 		for i := range f.Services() {
-			out = append(out, variants("service", &validate.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[i] })...)
+			out = append(out, variants("service", &httpfarm.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[i] })...)
 		}
 		for i, g := range f.Groups() {
 			for k := range g.Backends() {
@@ -204,10 +206,10 @@ func TestNullResetsNullableSettings(t *testing.T) {
 	tried := map[string]bool{} // each value once: most farms differ in one field
 	for _, cfg := range everyValue() {
 		for _, f := range cfg.Farms {
-			rules := validate.ProfileOf(&f)
+			rules := profile.Of(&f)
 			resets(t, tried, rules.Farm().Update, f, func(f *farm.Farm) *farm.Farm { return f })
 			for k := range f.Services() {
-				resets(t, tried, &validate.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[k] })
+				resets(t, tried, &httpfarm.ServiceUpdate, f, func(f *farm.Farm) *farm.Service { return &f.Services()[k] })
 			}
 			for i, g := range f.Groups() {
 				for k := range g.Backends() {

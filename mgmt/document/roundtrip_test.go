@@ -11,8 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // texts draws error texts of all kinds.
@@ -39,7 +39,7 @@ func configs() *rapid.Generator[*farm.Config] {
 				h.Trusted = append(h.Trusted, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i)}), rapid.SampledFrom([]int{16, 32}).Draw(t, "bits")))
 			}
 			h.Continue = rapid.SampledFrom([]farm.ContinueMode{"", farm.ContinueIgnore, farm.ContinueNever}).Draw(t, "continue")
-			h.MaxBody, h.RewriteHost = rapid.Uint64Range(0, validate.MaxBody).Draw(t, "maxbody"), rapid.Bool().Draw(t, "rewritehost")
+			h.MaxBody, h.RewriteHost = rapid.Uint64Range(0, httpfarm.MaxBody).Draw(t, "maxbody"), rapid.Bool().Draw(t, "rewritehost")
 			f := farm.Farm{Name: fmt.Sprintf("farm%d", i), Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(rapid.SampledFrom([]string{"127.0.0.1", "10.1.2.3", "0.0.0.0"}).Draw(t, "vip")),
 				VPort: uint16(1000 + i), Stopped: rapid.Bool().Draw(t, "stopped"), HTTP: h}
 			for j := range rapid.IntRange(0, 3).Draw(t, "services") {

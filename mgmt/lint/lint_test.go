@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
@@ -335,7 +336,7 @@ func TestWarningsOfTheConfigurationAreFindings(t *testing.T) {
 	cfg := shop(farm.Service{Name: "web", Split: split(1), Backends: []farm.Backend{
 		{ID: 1, Slot: 1, Priority: 1}, {ID: 2, Slot: 4, Priority: 9}}})
 	e := cleanEvidence()
-	e.Warnings = append(validate.Warnings(cfg), field.Error{Path: validate.FarmPath("other"), Field: "x"})
+	e.Warnings = append(validate.Warnings(cfg), field.Error{Path: profile.FarmPath("other"), Field: "x"})
 	list := lint.Look(cfg, e)
 	if got := findingLines(list); !slices.Equal(got, []string{"setting-idle web", "backend-unreachable web"}) {
 		t.Fatalf("%q", got)

@@ -2,7 +2,7 @@ package lint
 
 import (
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // objectsOf returns the farms, services and backends of a configuration by their path in
@@ -11,14 +11,14 @@ func objectsOf(cfg *farm.Config) map[string]Finding {
 	out := map[string]Finding{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		out[validate.FarmPath(f.Name)] = Finding{Farm: f.Name}
+		out[profile.FarmPath(f.Name)] = Finding{Farm: f.Name}
 		for _, g := range f.Groups() {
 			if g.OfService() {
-				out[validate.ServicePath(f.Name, g.Name())] = Finding{Farm: f.Name, Service: g.Name()}
+				out[profile.ServicePath(f.Name, g.Name())] = Finding{Farm: f.Name, Service: g.Name()}
 			}
 			for k := range g.Backends() {
 				number := g.Number(k)
-				out[validate.PathOfBackend(g, k)] = Finding{Farm: f.Name, Service: g.Name(), Backend: &number}
+				out[profile.PathOfBackend(g, k)] = Finding{Farm: f.Name, Service: g.Name(), Backend: &number}
 			}
 		}
 	}

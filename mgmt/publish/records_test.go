@@ -10,12 +10,12 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // A zone with the maximum number of records that validation allows fits into a snapshot.
 func TestAsManyRecordsAsAZoneMayHaveFitASnapshot(t *testing.T) {
-	zone := farm.Zone{Name: "example.com", Records: make([]farm.Record, validate.MaxRecords)}
+	zone := farm.Zone{Name: "example.com", Records: make([]farm.Record, gslbfarm.MaxRecords)}
 	for i := range zone.Records {
 		zone.Records[i] = farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.10"}
 	}
@@ -27,7 +27,7 @@ func TestAsManyRecordsAsAZoneMayHaveFitASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cfg.Farms[0].Global.Zones[0].Unpacked(); len(got) != validate.MaxRecords || got[len(got)-1] != zone.Records[len(got)-1] {
-		t.Errorf("%d records of %d came", len(got), validate.MaxRecords)
+	if got := cfg.Farms[0].Global.Zones[0].Unpacked(); len(got) != gslbfarm.MaxRecords || got[len(got)-1] != zone.Records[len(got)-1] {
+		t.Errorf("%d records of %d came", len(got), gslbfarm.MaxRecords)
 	}
 }

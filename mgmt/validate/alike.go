@@ -8,6 +8,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // isAlike reports whether all differences to the configuration of the verdict concern single
@@ -39,8 +42,8 @@ func sameToOthers(was, f *farm.Farm) bool {
 	return was.Name == f.Name && was.Profile == f.Profile &&
 		was.VIP == f.VIP && was.Stopped == f.Stopped && was.InKernel() == f.InKernel() && was.Carries() == f.Carries() &&
 		slices.Equal(was.VPorts(), f.VPorts()) && slices.Equal(was.Transports(), f.Transports()) &&
-		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && sameL4(was, f) &&
-		sameDNSServices(was, f)
+		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && l4farm.SameAnswers(was, f) &&
+		gslbfarm.SameServices(was, f)
 }
 
 func sameLog(was, f *farm.Farm) bool {
@@ -63,7 +66,7 @@ func sameGroups(was, f *farm.Farm) bool {
 func walkFarms(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[field.Error] {
 	return func(yield func(field.Error) bool) {
 		for i := range cfg.Farms {
-			if part := open(i); part != nil && !ProfileNamed(cfg.Farms[i].Profile).check(part, local, yield) {
+			if part := open(i); part != nil && !profile.Named(cfg.Farms[i].Profile).Check(part, local, yield) {
 				return
 			}
 		}

@@ -7,11 +7,13 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 func answered(t *testing.T, s *farm.Service, want map[string]any) {
 	t.Helper()
-	got := ServiceAnswer.Answer(s)
+	got := httpfarm.ServiceAnswer.Answer(s)
 	for name, v := range want {
 		if out, there := got[name]; there != (v != "left out") || there && !reflect.DeepEqual(out, v) {
 			t.Errorf("%s is %v (%v), want %v", name, out, there, v)
@@ -42,24 +44,24 @@ func TestAnswersShowWhatIsInForce(t *testing.T) {
 func TestAnswersCanBeSentBack(t *testing.T) {
 	for _, s := range []farm.Service{{}, {Persistence: farm.PersistIP}, {Redirect: "http://x"}, {Cookie: farm.DefaultCookie(), TLS: &farm.BackendTLS{}, STS: farm.DefaultSTS},
 		{RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X"}, Compression: &farm.Compression{Codings: []farm.Coding{"gzip"}}}} {
-		before := ServiceAnswer.Answer(&s)
-		values, err := ServiceUpdate.Decode("", before)
+		before := httpfarm.ServiceAnswer.Answer(&s)
+		values, err := httpfarm.ServiceUpdate.Decode("", before)
 		if err == nil {
 			err = values.Apply(&s)
 		}
-		if after := ServiceAnswer.Answer(&s); err != nil || !reflect.DeepEqual(after, before) {
+		if after := httpfarm.ServiceAnswer.Answer(&s); err != nil || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v\nafter a round trip %v: %v", before, after, err)
 		}
 	}
 	https := farm.DefaultHTTP()
 	https.TLS = farm.DefaultTLS()
 	for _, f := range []farm.Farm{{HTTP: farm.DefaultHTTP()}, {HTTP: https}} {
-		before := FarmAnswer.Answer(&f)
-		values, err := FarmUpdate.Decode("", before)
+		before := httpfarm.Answer.Answer(&f)
+		values, err := httpfarm.Update.Decode("", before)
 		if err == nil {
 			err = values.Apply(&f)
 		}
-		if after := FarmAnswer.Answer(&f); err != nil || !reflect.DeepEqual(after, before) {
+		if after := httpfarm.Answer.Answer(&f); err != nil || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v\nafter a round trip %v: %v", before, after, err)
 		}
 	}
@@ -68,7 +70,7 @@ func TestAnswersCanBeSentBack(t *testing.T) {
 // Requests accept other spellings than responses show.
 func TestAnswersNameTheirOwnSpellings(t *testing.T) {
 	answered := map[string]field.Answered{}
-	for _, a := range append(ServiceAnswer.Answers(), FarmAnswer.Answers()...) {
+	for _, a := range append(httpfarm.ServiceAnswer.Answers(), httpfarm.Answer.Answers()...) {
 		answered[a.Name] = a
 	}
 	for name, want := range map[string][]string{
@@ -86,21 +88,21 @@ func TestAnswersNameTheirOwnSpellings(t *testing.T) {
 }
 
 func TestBackendsOfEachProfileShowUnsetInTheirWay(t *testing.T) {
-	http, l4 := BackendAnswer.Answer(&farm.Backend{}), L4BackendAnswer.Answer(&farm.Backend{})
+	http, l4 := httpfarm.BackendAnswer.Answer(&farm.Backend{}), l4farm.BackendAnswer.Answer(&farm.Backend{})
 	if http["weight"] != nil || http["connection_limit"] != nil || l4["weight"] != int64(1) || l4["priority"] != int64(1) || l4["max_conns"] != int64(0) || l4["port"] != nil || l4["mark"] != nil {
 		t.Errorf("http %v\nl4xnat %v", http, l4)
 	}
 	if _, there := http["weight"]; !there {
 		t.Error("null values are left out")
 	}
-	if got := BackendAnswer.Answer(&farm.Backend{Weight: 1}); got["weight"] != int64(1) {
+	if got := httpfarm.BackendAnswer.Answer(&farm.Backend{Weight: 1}); got["weight"] != int64(1) {
 		t.Errorf("a weight of 1 is %v", got["weight"])
 	}
 }
 
 // An invalid number represents an unset field.
 func TestAZeroThatIsNoValueIsAnsweredAsTheDefault(t *testing.T) {
-	got := FarmAnswer.Answer(&farm.Farm{HTTP: &farm.HTTP{}})
+	got := httpfarm.Answer.Answer(&farm.Farm{HTTP: &farm.HTTP{}})
 	if got["contimeout"] != int64(farm.DefaultHTTP().ConnectTimeout) || got["maxbody"] != int64(0) {
 		t.Errorf("contimeout %v, maxbody %v", got["contimeout"], got["maxbody"])
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/password"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // tea is a hash of "tea" in htpasswd format.
@@ -24,7 +24,7 @@ func TestPasswordsAndKeysBecomeHashesAndAreNeverShown(t *testing.T) {
 	t.Parallel()
 	s := farm.Service{}
 	const key, other = "a key of sixteen or more", "another one of the same kind"
-	v, err := change(t, &validate.ServiceUpdate, &s, `{"auth_users":["ali:open: sesame","bo:`+tea+`"],"auth_keys":["`+key+`","sha256:`+sum(other)+`"],"auth_header":"X-Key"}`)
+	v, err := change(t, &httpfarm.ServiceUpdate, &s, `{"auth_users":["ali:open: sesame","bo:`+tea+`"],"auth_keys":["`+key+`","sha256:`+sum(other)+`"],"auth_header":"X-Key"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +42,13 @@ func TestPasswordsAndKeysBecomeHashesAndAreNeverShown(t *testing.T) {
 		t.Errorf("the answer shows %s, want %s", got, want)
 	}
 	text := fmt.Sprintf("%v %+v %s", s.Auth.Users, *s.Auth, s.Auth.Keys)
-	for name, v := range validate.ServiceDocument.Shown(&s) {
+	for name, v := range httpfarm.ServiceDocument.Shown(&s) {
 		text += name + v.String()
 	}
 	if strings.Contains(text, "$2") || strings.Contains(text, sum(key)) || !strings.Contains(text, "bo:*** (") {
 		t.Errorf("shown is %s", text)
 	}
-	answer := validate.ServiceAnswer.Answer(&s)
+	answer := httpfarm.ServiceAnswer.Answer(&s)
 	users, keys := answer["auth_users"], answer["auth_keys"]
 	if fmt.Sprint(users, keys) != "[ali:*** bo:***] [sha256:"+sum(key)[:8]+"… sha256:"+sum(other)[:8]+"…]" {
 		t.Errorf("shown are %v %v", users, keys)
@@ -74,7 +74,7 @@ func TestShownCredentialsCanBeSentBack(t *testing.T) {
 	} {
 		s := service()
 		got := "none"
-		if _, err := change(t, &validate.ServiceUpdate, &s, body); err != nil {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err != nil {
 			got = "refused"
 		} else if s.Auth != nil {
 			got = ""
@@ -126,7 +126,7 @@ func TestProtectionThatProtectsNothingIsRefused(t *testing.T) {
 		`{"auth_users":["a:` + tea + `"],"auth_header":"authorization","auth_keys":["Bearer 123456789"]}`: `auth_header must not be Authorization together with auth_users`,
 	} {
 		s := farm.Service{}
-		_, err := change(t, &validate.ServiceUpdate, &s, body)
+		_, err := change(t, &httpfarm.ServiceUpdate, &s, body)
 		if err == nil {
 			err = first(onFarm(s, "http"))
 		}

@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // refusals returns a function that decodes a body of one field and returns the error.
@@ -37,8 +38,8 @@ func numbered(n int, format string) []any {
 // Values at a bound are accepted; those just beyond are rejected with the reason.
 func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 	x := strings.Repeat
-	farms, l4, services, backends, l4Backends := refusals(&validate.FarmUpdate), refusals(&validate.L4FarmUpdate), refusals(&validate.ServiceUpdate), refusals(&validate.BackendDocument), refusals(&validate.L4BackendDocument)
-	rewrites, replaces, adds := refusals(&validate.Rewrites.Rule), refusals(&validate.ReplaceRequest.Rule), refusals(&validate.AddRequest.Rule)
+	farms, l4, services, backends, l4Backends := refusals(&httpfarm.Update), refusals(&l4farm.Update), refusals(&httpfarm.ServiceUpdate), refusals(&httpfarm.BackendDocument), refusals(&l4farm.BackendDocument)
+	rewrites, replaces, adds := refusals(&httpfarm.Rewrites.Rule), refusals(&httpfarm.ReplaceRequest.Rule), refusals(&httpfarm.AddRequest.Rule)
 	lists := func(v ...any) []any { return v }
 	hash := "sha256:" + x("0f", 32)
 	for _, c := range []struct {
@@ -112,7 +113,7 @@ func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 
 // The size of a compiled pattern is counted as in the engine.
 func TestPatternsAreTakenUpToTheSizeTheyMayHave(t *testing.T) {
-	checkURL := refusals(&validate.FarmUpdate)
+	checkURL := refusals(&httpfarm.Update)
 	for pattern, want := range map[string]string{
 		`(?:` + strings.Repeat("a", 96) + `){102}b`:        "",
 		`(?:` + strings.Repeat("a", 96) + `){102}bb`:       "it has more than 10000 steps when it is compiled: use smaller repetitions",
@@ -173,7 +174,7 @@ func TestReplacementsNameGroupsThereAre(t *testing.T) {
 
 // A rejected value is quoted on the message's single line, truncated if necessary.
 func TestRefusedValuesAreToldInOneBoundedLine(t *testing.T) {
-	port := refusals(&validate.BackendUpdate)
+	port := refusals(&httpfarm.BackendUpdate)
 	for _, c := range []struct {
 		v    any
 		want string
@@ -207,7 +208,7 @@ func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 		}
 	}
 	errorText := func(v any) (string, bool) {
-		values, broken := validate.FarmUpdate.DecodeAll("", map[string]any{"error503": v})
+		values, broken := httpfarm.Update.DecodeAll("", map[string]any{"error503": v})
 		return values.Get("error503").Text(), len(broken) == 0
 	}
 	for _, c := range []struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // Checked checks successive configurations that share most farms. It recognises unchanged
@@ -62,7 +63,7 @@ func (c *Checked) Resolved(cfg *farm.Config, unfinished bool) error {
 		if !hasNames(f) {
 			return nil
 		}
-		return withoutSound(f, before.zonesOf(f.ID))
+		return gslbfarm.WithoutSound(f, before.zonesOf(f.ID))
 	}) {
 		return &err
 	}
@@ -95,7 +96,7 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]field.Error, error) {
 		if at[i] >= 0 {
 			return nil
 		}
-		return withoutSound(&cfg.Farms[i], before.zonesOf(cfg.Farms[i].ID))
+		return gslbfarm.WithoutSound(&cfg.Farms[i], before.zonesOf(cfg.Farms[i].ID))
 	}
 	alike := !rules.Unfinished && before.isAlike(cfg, at)
 	all := rules.walk(cfg, local, open)

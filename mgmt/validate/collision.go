@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // claim is a range of ports that a running farm occupies, for one transport and address.
@@ -112,7 +113,7 @@ func checkCollisions(cfg *farm.Config, yield func(field.Error) bool) bool {
 			continue
 		}
 		f, o := &cfg.Farms[i], &cfg.Farms[other]
-		if !yield(field.Error{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", ProfileOf(f).ListensOn(f), field.Show(o.Name), ProfileOf(o).ListensOn(o))}) {
+		if !yield(field.Error{Path: profile.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be used by another running farm: %s collides with farm %s on %s", profile.Of(f).ListensOn(f), field.Show(o.Name), profile.Of(o).ListensOn(o))}) {
 			return false
 		}
 	}
@@ -130,7 +131,7 @@ func (r Rules) checkOwn(cfg *farm.Config, yield func(field.Error) bool) bool {
 			if !takes(f, own) || own.Addr().IsUnspecified() && !f.VIP.IsUnspecified() {
 				continue
 			}
-			if !yield(field.Error{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, ProfileOf(f).ListensOn(f), own.Port())}) {
+			if !yield(field.Error{Path: profile.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vip and vport must not be what the appliance's API listens on (%s), got %s; use another vip, or ports without %d", own, profile.Of(f).ListensOn(f), own.Port())}) {
 				return false
 			}
 		}
@@ -159,7 +160,7 @@ func (r Rules) ownWarnings(s *farm.System, f *farm.Farm) []field.Error {
 	}
 	for _, own := range r.OwnOf(s) {
 		if takes(f, own) {
-			return []field.Error{{Path: FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)}}
+			return []field.Error{{Path: profile.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)}}
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // listening returns a farm without backends. words is e.g. "tcp 10.0.0.5 80,81"; the
@@ -19,7 +20,7 @@ import (
 func listening(name, words string) farm.Farm {
 	part := strings.Fields(words)
 	f := farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(part[1])}
-	ports, err := validate.ParsePorts(part[2])
+	ports, err := profile.ParsePorts(part[2])
 	if err != nil {
 		panic(err)
 	}
@@ -151,7 +152,7 @@ func TestCollisionsAreThoseOfTheRule(t *testing.T) {
 				any = any || collide(&cfg.Farms[i], &cfg.Farms[j])
 			}
 			want = want || any
-			if found[validate.FarmPath(cfg.Farms[i].Name)] && !any {
+			if found[profile.FarmPath(cfg.Farms[i].Name)] && !any {
 				t.Fatalf("farm %d collides with none before it", i)
 			}
 		}
@@ -162,7 +163,7 @@ func TestCollisionsAreThoseOfTheRule(t *testing.T) {
 }
 
 func parses(list []string) bool {
-	_, err := validate.ParsePorts(strings.Join(list, ","))
+	_, err := profile.ParsePorts(strings.Join(list, ","))
 	return err == nil
 }
 

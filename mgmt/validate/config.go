@@ -5,12 +5,12 @@ import (
 	"iter"
 	"net"
 	"net/netip"
-	"strconv"
-	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -36,9 +36,6 @@ func (r Rules) OwnOf(s *farm.System) (out []netip.AddrPort) {
 
 // MaxErrors bounds the result of All.
 const MaxErrors = 100
-
-// MaxServices is the maximum number of services of a farm.
-const MaxServices = 4096
 
 // Config returns the first violation as *Error, or nil.
 func (r Rules) Config(cfg *farm.Config) error {
@@ -87,36 +84,6 @@ func SystemPrefixes() []netip.Prefix {
 	return out
 }
 
-// FarmPath, ServicePath and BackendPath return the Path of errors about an object.
-func FarmPath(name string) string { return fmt.Sprintf("farm %s", field.Show(name)) }
-
-// FarmOf returns the path of the farm that a path leads through, empty for one that leads
-// through none.
-func FarmOf(path string) string {
-	rest, is := strings.CutPrefix(path, "farm ")
-	name, err := strconv.QuotedPrefix(rest)
-	if !is || err != nil {
-		return ""
-	}
-	return "farm " + name
-}
-
-// ServicePath returns the Path of a service.
-func ServicePath(farmName, name string) string {
-	return fmt.Sprintf("%s service %s", FarmPath(farmName), field.Show(name))
-}
-
-// BackendPath returns the Path of a backend of a service, by position from 0.
-func BackendPath(farmName, service string, position int) string {
-	return backendPath(ServicePath(farmName, service), position)
-}
-
-// backendPath is BackendPath for a given service path. A check calls it for each of many
-// thousand backends.
-func backendPath(service string, position int) string {
-	return service + " backend " + strconv.Itoa(position)
-}
-
 // local returns the addresses of this machine.
 func (r Rules) local() []netip.Prefix {
 	if r.Prefixes == nil {
@@ -137,7 +104,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) 
 			if open != nil {
 				part = open(i)
 			}
-			if part != nil && !ProfileNamed(f.Profile).check(part, local, yield) {
+			if part != nil && !profile.Named(f.Profile).Check(part, local, yield) {
 				return
 			}
 			backends += countBackends(f)
@@ -158,4 +125,14 @@ func countBackends(f *farm.Farm) int {
 		n += len(g.Backends())
 	}
 	return n
+}
+
+// Server returns the rule that the address of a backend violates on its own, or nil. Of the
+// addresses of a name, only valid ones are used.
+func (r Rules) Server(f *farm.Farm, b *farm.Backend) *field.Error {
+	if f.Carries() == farm.TrafficRequests {
+		return httpfarm.Address("", f, b, r.local())
+	}
+	_, problem := profile.Reach("", f, b, r.local())
+	return problem
 }

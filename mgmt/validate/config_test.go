@@ -11,6 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // rules are Rules with a few local networks.
@@ -222,8 +224,8 @@ func TestAllReportsEveryProblemInOrderAndIsBounded(t *testing.T) {
 func TestAPriorityOutOfReachIsWarnedAbout(t *testing.T) {
 	s := &farm.Service{Backends: []farm.Backend{{}, {Priority: 2}, {Priority: 4}, {Priority: 3}}}
 	for i, want := range []bool{false, false, false, false} {
-		if got := validate.PriorityWarning(s, i) != ""; got != want {
-			t.Errorf("backend %d: %v", i, validate.PriorityWarning(s, i))
+		if got := httpfarm.PriorityWarning(s, i) != ""; got != want {
+			t.Errorf("backend %d: %v", i, httpfarm.PriorityWarning(s, i))
 		}
 	}
 	s.Backends[3].Priority = 5
@@ -237,7 +239,7 @@ func TestAPriorityOutOfReachIsWarnedAbout(t *testing.T) {
 func TestOnlyLocalAddressesAreVIPs(t *testing.T) {
 	local := []netip.Addr{netip.MustParseAddr("10.0.0.5")}
 	for addr, want := range map[string]bool{"10.0.0.5": true, "10.0.0.6": false, "127.0.0.9": true, "0.0.0.0": true, "::": true, "::1": true, "2001:db8::1": false} {
-		err := validate.LocalVIP(netip.MustParseAddr(addr), local)
+		err := profile.LocalVIP(netip.MustParseAddr(addr), local)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", addr, err)
 		}
@@ -247,23 +249,23 @@ func TestOnlyLocalAddressesAreVIPs(t *testing.T) {
 func TestOnlyLocalAddressesAreSources(t *testing.T) {
 	local := []netip.Addr{netip.MustParseAddr("10.0.0.5")}
 	for addr, want := range map[string]bool{"10.0.0.5": true, "10.0.0.6": false, "127.0.0.9": true, "0.0.0.0": false, "::1": true} {
-		if err := validate.LocalSource(netip.MustParseAddr(addr), local); (err == nil) != want {
+		if err := profile.LocalSource(netip.MustParseAddr(addr), local); (err == nil) != want {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
-	if err := validate.LocalSource(netip.Addr{}, local); err != nil {
+	if err := profile.LocalSource(netip.Addr{}, local); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestABackendIsNotAddedBesideARedirect(t *testing.T) {
-	if err := validate.AddBackend("p", &farm.Service{}); err != nil {
+	if err := httpfarm.AddBackend("p", &farm.Service{}); err != nil {
 		t.Error(err)
 	}
-	if err := validate.AddBackend("p", &farm.Service{DNSFarm: "names"}); err == nil || !strings.HasPrefix(err.Error(), "p: dns_farm must be empty") {
+	if err := httpfarm.AddBackend("p", &farm.Service{DNSFarm: "names"}); err == nil || !strings.HasPrefix(err.Error(), "p: dns_farm must be empty") {
 		t.Errorf("%v", err)
 	}
-	if err := validate.AddBackend("p", &farm.Service{Redirect: "http://x"}); err == nil || !strings.HasPrefix(err.Error(), "p: redirect must be empty") {
+	if err := httpfarm.AddBackend("p", &farm.Service{Redirect: "http://x"}); err == nil || !strings.HasPrefix(err.Error(), "p: redirect must be empty") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -296,7 +298,7 @@ func TestPriorityWarningsAreExact(t *testing.T) {
 			}
 		}
 		for i := range s.Backends {
-			if text := validate.PriorityWarning(s, i); (text == "") != used[i] {
+			if text := httpfarm.PriorityWarning(s, i); (text == "") != used[i] {
 				t.Fatalf("backend %d of %v: used %v, warning %q", i, s.Backends, used[i], text)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // A directive that Sluice cannot implement is rejected with the reason. The value that
@@ -24,7 +24,7 @@ func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
 		{`{"forwardsni":true}`, `{"forwardsni":"false"}`, "httpsb_name"},
 		{`{"forwardsni":1}`, `{"forwardsni":0}`, "httpsb_name"},
 	} {
-		table := &validate.FarmUpdate
+		table := &httpfarm.Update
 		values, err := table.Decode("", body(t, c.taken))
 		before, f := secure(), secure()
 		if err != nil || values.Apply(&f) != nil || !reflect.DeepEqual(f, before) {
@@ -35,7 +35,7 @@ func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"threads", "forwardsni"} {
-		if f := secure(); validate.FarmAnswer.Answer(&f)[name] != nil || strings.Contains(strings.Join(validate.FarmDocument.Names(), " "), name) {
+		if f := secure(); httpfarm.Answer.Answer(&f)[name] != nil || strings.Contains(strings.Join(httpfarm.Document.Names(), " "), name) {
 			t.Errorf("%s is answered, or in documents", name)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // named returns a valid gslb farm with a zone and a service.
@@ -99,7 +101,7 @@ func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
 		"only one key of a zone may be active":   of(farm.KeyActive, farm.KeyRetired, farm.KeyActive),
 		"only one key of a zone may be publish":  of(farm.KeyPublished, farm.KeyPublished, farm.KeyRetired),
 		"public_key must be a key of ed25519 as": {key(farm.KeyActive, 33)},
-		"keys: at most":                          of(slices.Repeat([]farm.KeyState{farm.KeyRetired}, validate.MaxKeys+1)...),
+		"keys: at most":                          of(slices.Repeat([]farm.KeyState{farm.KeyRetired}, gslbfarm.MaxKeys+1)...),
 	} {
 		cfg := named(func(g *farm.GSLB) {
 			g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys
@@ -135,7 +137,7 @@ func TestNameServersNobodyFindsAreTold(t *testing.T) {
 	} {
 		z := farm.NewZone("example.com")
 		c.edit(&z)
-		if got := validate.NameServerWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
+		if got := gslbfarm.NameServerWarning(&z); c.says == "" && got != "" || !strings.Contains(got, c.says) {
 			t.Errorf("%d: %q, want %q", i, got, c.says)
 		}
 	}
@@ -180,7 +182,7 @@ func TestAnAliasIsOfAHost(t *testing.T) {
 		"www.example.net.": "", "www": "", "a_b.example.net": "",
 		"192.0.2.1": "an address is a record of type A", "2001:db8::1": "an address is a record", "192.0.2.1.": "an address", "no where": "host name", "": "host name", "..": "host name", "a..b.": "host name",
 	} {
-		err := validate.CheckAlias(data)
+		err := gslbfarm.CheckAlias(data)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%q: %v", data, err)
 		}
@@ -218,7 +220,7 @@ func TestASecretOfAMistypedTransferKeyIsNotRepeated(t *testing.T) {
 		"hmac-sha256 ns2 " + secret, secret + ":ns2", "md5:ns2:" + secret, "hmac-sha256:ns2:" + secret + "!", secret,
 		[]any{"ns2:" + secret, "ns2:" + secret}, []any{"ns2:" + secret, "NS2:" + secret + "x"}, []any{map[string]any{"key": secret}},
 	} {
-		_, err := validate.ProfileNamed(farm.ProfileGSLB).Farm().Update.Decode("", map[string]any{"transfer_keys": sent})
+		_, err := profile.Named(farm.ProfileGSLB).Farm().Update.Decode("", map[string]any{"transfer_keys": sent})
 		if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "transfer_keys") {
 			t.Errorf("%v: %v", sent, err)
 		}
@@ -239,7 +241,7 @@ func TestZonesThatCannotWorkGetAWarning(t *testing.T) {
 		"its name server ns1 has no address yet":   func(g *farm.GSLB) { g.Zones[0].Records[1].Name = "ns2" },
 	} {
 		g := named(edit).Farms[0].Global
-		if got := validate.ZoneWarning(g, &g.Zones[0]); !strings.Contains(got, want) || (want == "") != (got == "") {
+		if got := gslbfarm.ZoneWarning(g, &g.Zones[0]); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%q: %q", want, got)
 		}
 	}
@@ -260,13 +262,13 @@ func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
 func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
 	for sign := range byte(0x80) {
-		_, err := validate.ZoneCreate.Decode("", map[string]any{"id": "a" + string(rune(sign)) + "b.example"})
+		_, err := gslbfarm.ZoneCreate.Decode("", map[string]any{"id": "a" + string(rune(sign)) + "b.example"})
 		if is := strings.IndexByte(allowed, sign) >= 0; is != (err == nil) {
 			t.Errorf("%q: %v", sign, err)
 		}
 	}
 	for _, name := range []string{"@", "0", "*.example.com", "*", "a..b", ""} {
-		if _, err := validate.ZoneCreate.Decode("", map[string]any{"id": name}); err == nil {
+		if _, err := gslbfarm.ZoneCreate.Decode("", map[string]any{"id": name}); err == nil {
 			t.Errorf("%q is accepted", name)
 		}
 	}
@@ -276,7 +278,7 @@ func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
 func TestASealedTransferKeyIsShown(t *testing.T) {
 	cfg := named(func(g *farm.GSLB) { g.Keys = []farm.TransferKey{{Name: "ns2", Secret: farm.NewSealedSecret("abc")}} })
 	f := &cfg.Farms[0]
-	if got := validate.ProfileOf(f).Farm().Update.Answer(f)["transfer_keys"]; fmt.Sprint(got) != fmt.Sprint([]string{f.Global.Keys[0].String()}) {
+	if got := profile.Of(f).Farm().Update.Answer(f)["transfer_keys"]; fmt.Sprint(got) != fmt.Sprint([]string{f.Global.Keys[0].String()}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -352,7 +354,7 @@ func TestAnEditComparesNames(t *testing.T) {
 		z := &now.Global.Zones[0]
 		z.Append(farm.Record{Name: name, Type: "CNAME", Data: "www"})
 		var problems []string
-		validate.CheckEdited(&now, &was.Global.Zones[0], z, func(_ int, err field.Error) bool {
+		gslbfarm.CheckEdited(&now, &was.Global.Zones[0], z, func(_ int, err field.Error) bool {
 			problems = append(problems, err.Message)
 			return true
 		})

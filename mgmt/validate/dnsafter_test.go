@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // A change during the first check of a large zone does not check all of it, too.
@@ -83,7 +84,7 @@ func TestRecordsAmongManyAreJudgedAsAlone(t *testing.T) {
 			among.Pack(nil)
 		}
 		problems := func(z *farm.Zone) (out []string) {
-			validate.CheckRecords(&f, z, func(i int, err field.Error) bool {
+			gslbfarm.CheckRecords(&f, z, func(i int, err field.Error) bool {
 				out = append(out, fmt.Sprint(z.At(i).ID, err.Message))
 				return true
 			})

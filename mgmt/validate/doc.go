@@ -1,13 +1,11 @@
-// Package validate implements the rules of the contract: the valid values of farms,
-// services and backends, single and combined.
+// Package validate implements the rules of the contract for whole configurations. All interfaces
+// use the same rules.
 //
-// All interfaces use the same rules. A table (FarmCreate, ServiceUpdate, BackendDocument …)
-// lists the fields of one kind of body, each with its rule. The API decodes JSON bodies
-// with it and builds help responses from it; mgmt/document decodes files with it. A value
-// is a text, a number, a boolean or a list of texts. A field may require another one, e.g.
-// the name of a cookie needs cookie insertion. Each list of header or URL rules is a
-// [RuleList] with a table for a single rule. [Rules.Config] checks a whole configuration:
-// every value with the same tables, then the rules between values, objects and farms.
+// The tables of fields are in the folders below: httpfarm, l4farm and gslbfarm (profile has their
+// common fields), check, system and people. [Rules.Config] checks every value with these tables.
+// Then it checks the rules between values, objects and
+// farms. [Rules.Warnings] lists settings without effect, [Impacts] the cost of a change, and
+// [Deletions] its deleted objects.
 //
 // Input that the engine compiles is checked by the same code (core/tlsconf) or with the
 // same syntax and limits (regexes). The existence of certificates is checked elsewhere

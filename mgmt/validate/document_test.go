@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // object returns the fields of a table as a JSON object.
@@ -48,15 +49,15 @@ func TestDocumentsSetFieldsAndGiveThemAgain(t *testing.T) {
 	var f farm.Farm
 	var s farm.Service
 	var b farm.Backend
-	table := validate.ProfileNamed(farm.ProfileHTTP).Farm().Document
+	table := profile.Named(farm.ProfileHTTP).Farm().Document
 	for name, c := range map[string]struct {
 		problems []string
 		given    iter.Seq2[string, field.Value]
 		want     string
 	}{
 		"farm":    {read(t, table, &f, ofFarm), table.Given(&f), ofFarm},
-		"service": {read(t, &validate.ServiceDocument, &s, ofService), validate.ServiceDocument.Given(&s), ofService},
-		"backend": {read(t, &validate.BackendDocument, &b, ofBackend), validate.BackendDocument.Given(&b), ofBackend},
+		"service": {read(t, &httpfarm.ServiceDocument, &s, ofService), httpfarm.ServiceDocument.Given(&s), ofService},
+		"backend": {read(t, &httpfarm.BackendDocument, &b, ofBackend), httpfarm.BackendDocument.Given(&b), ofBackend},
 	} {
 		if got, want := fmt.Sprint(object(t, c.given)), fmt.Sprint(body(t, c.want)); len(c.problems) != 0 || got != want {
 			t.Errorf("%s: problems %q, got\n%s\nwant\n%s", name, c.problems, got, want)
@@ -66,7 +67,7 @@ func TestDocumentsSetFieldsAndGiveThemAgain(t *testing.T) {
 		t.Errorf("%+v\n%+v\n%+v", f, s, b)
 	}
 	count := 0
-	for range validate.BackendDocument.Given(&b) {
+	for range httpfarm.BackendDocument.Given(&b) {
 		if count++; count == 2 {
 			break
 		}
@@ -78,21 +79,21 @@ func TestDocumentsSetFieldsAndGiveThemAgain(t *testing.T) {
 
 func TestSecretsOfADocumentAreShownAsOthersThanTheyAre(t *testing.T) {
 	var s farm.Service
-	if problems := read(t, &validate.ServiceDocument, &s, `{"name":"web","auth_users":["ali:sesame"]}`); len(problems) != 0 {
+	if problems := read(t, &httpfarm.ServiceDocument, &s, `{"name":"web","auth_users":["ali:sesame"]}`); len(problems) != 0 {
 		t.Fatal(problems)
 	}
-	shown := fmt.Sprint(object(t, validate.ServiceDocument.Shown(&s)))
+	shown := fmt.Sprint(object(t, httpfarm.ServiceDocument.Shown(&s)))
 	if !strings.Contains(shown, "name:web") || !strings.Contains(shown, "ali:") || strings.Contains(shown, s.Auth.Users[0].Hash) {
 		t.Errorf("shown is %s", shown)
 	}
-	if given := fmt.Sprint(object(t, validate.ServiceDocument.Given(&s))); !strings.Contains(given, s.Auth.Users[0].Hash) {
+	if given := fmt.Sprint(object(t, httpfarm.ServiceDocument.Given(&s))); !strings.Contains(given, s.Auth.Users[0].Hash) {
 		t.Errorf("given is %s", given)
 	}
 }
 
 func TestAllProblemsOfAnObjectAreToldAndTheRestIsSet(t *testing.T) {
 	var b farm.Backend
-	problems := read(t, &validate.BackendDocument, &b, `{"ip":"10.0.0.1","port":0,"weight":10,"priority":4}`)
+	problems := read(t, &httpfarm.BackendDocument, &b, `{"ip":"10.0.0.1","port":0,"weight":10,"priority":4}`)
 	if len(problems) != 2 || !strings.Contains(problems[0], "here: port must be") || !strings.Contains(problems[1], "here: weight must be") || b.Host != "10.0.0.1" || b.Priority != 4 || b.Weight != 0 {
 		t.Errorf("problems %q, backend %+v", problems, b)
 	}
@@ -143,12 +144,12 @@ func TestEveryBrokenRuleBetweenValuesIsNamed(t *testing.T) {
 		"no digits":             {protect(farm.Auth{Header: "X-Key", Keys: []farm.AuthKey{key[1:] + "g"}}), `what follows sha256: is no SHA-256`},
 		"a key":                 {protect(farm.Auth{Header: "X-Key", Keys: []farm.AuthKey{key}}), ""},
 		"too many services": {func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
-			for i := range validate.MaxServices - 1 {
+			for i := range profile.MaxServices - 1 {
 				f.HTTP.Services = append(f.HTTP.Services, farm.Service{Name: fmt.Sprint("s", i)})
 			}
 		}, `services: at most 4096 are possible in a farm, got 4097`},
 		"many services": {func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) {
-			for i := range validate.MaxServices - 2 {
+			for i := range profile.MaxServices - 2 {
 				f.HTTP.Services = append(f.HTTP.Services, farm.Service{Name: fmt.Sprint("s", i)})
 			}
 		}, ""},

@@ -13,7 +13,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 	"github.com/sluicelb/sluice/mgmt/validate/people"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -25,14 +28,14 @@ func fieldLines(t *testing.T) (lines []string) {
 	t.Helper()
 	said := map[string]string{}
 	for _, table := range append([]described{
-		{"FarmCreate", validate.FarmCreate.Params()}, {"FarmUpdate", validate.FarmUpdate.Params()}, {"FarmDocument", validate.FarmDocument.Params()},
-		{"L4FarmCreate", validate.L4FarmCreate.Params()}, {"L4FarmUpdate", validate.L4FarmUpdate.Params()}, {"L4FarmDocument", validate.L4FarmDocument.Params()},
-		{"ServiceCreate", validate.ServiceCreate.Params()}, {"ServiceUpdate", validate.ServiceUpdate.Params()}, {"ServiceDocument", validate.ServiceDocument.Params()},
-		{"BackendCreate", validate.BackendCreate.Params()}, {"BackendUpdate", validate.BackendUpdate.Params()}, {"BackendDocument", validate.BackendDocument.Params()},
-		{"L4BackendCreate", validate.L4BackendCreate.Params()}, {"L4BackendUpdate", validate.L4BackendUpdate.Params()}, {"L4BackendDocument", validate.L4BackendDocument.Params()},
-		{"FarmAction", validate.FarmAction.Params()}, {"ServiceMove", validate.ServiceMove.Params()}, {"RuleMove", validate.RuleMove.Params()}, {"Maintenance", validate.Maintenance.Params()},
-		{"AddRequest", validate.AddRequest.Rule.Params()}, {"RemoveRequest", validate.RemoveRequest.Rule.Params()}, {"ReplaceRequest", validate.ReplaceRequest.Rule.Params()},
-		{"Rewrites", validate.Rewrites.Rule.Params()}, {"GlobalSettings", system.Global.Params()},
+		{"FarmCreate", httpfarm.Create.Params()}, {"FarmUpdate", httpfarm.Update.Params()}, {"FarmDocument", httpfarm.Document.Params()},
+		{"L4FarmCreate", l4farm.Create.Params()}, {"L4FarmUpdate", l4farm.Update.Params()}, {"L4FarmDocument", l4farm.Document.Params()},
+		{"ServiceCreate", httpfarm.ServiceCreate.Params()}, {"ServiceUpdate", httpfarm.ServiceUpdate.Params()}, {"ServiceDocument", httpfarm.ServiceDocument.Params()},
+		{"BackendCreate", httpfarm.BackendCreate.Params()}, {"BackendUpdate", httpfarm.BackendUpdate.Params()}, {"BackendDocument", httpfarm.BackendDocument.Params()},
+		{"L4BackendCreate", l4farm.BackendCreate.Params()}, {"L4BackendUpdate", l4farm.BackendUpdate.Params()}, {"L4BackendDocument", l4farm.BackendDocument.Params()},
+		{"FarmAction", profile.FarmAction.Params()}, {"ServiceMove", httpfarm.ServiceMove.Params()}, {"RuleMove", httpfarm.RuleMove.Params()}, {"Maintenance", profile.Maintenance.Params()},
+		{"AddRequest", httpfarm.AddRequest.Rule.Params()}, {"RemoveRequest", httpfarm.RemoveRequest.Rule.Params()}, {"ReplaceRequest", httpfarm.ReplaceRequest.Rule.Params()},
+		{"Rewrites", httpfarm.Rewrites.Rule.Params()}, {"GlobalSettings", system.Settings.Params()},
 	}, besideFarms()...) {
 		for _, p := range table.params {
 			text := fmt.Sprintf("%s|%s|%s|%s|%s", p.Format, p.Interval, strings.Join(p.PossibleValues, ","), strings.Join(p.Options, " "), behindText(p.Description))
@@ -51,8 +54,8 @@ func fieldLines(t *testing.T) (lines []string) {
 		name    string
 		answers []field.Answered
 	}{
-		{"FarmAnswer", validate.FarmAnswer.Answers()}, {"L4FarmAnswer", validate.L4FarmAnswer.Answers()}, {"ServiceAnswer", validate.ServiceAnswer.Answers()},
-		{"BackendAnswer", validate.BackendAnswer.Answers()}, {"L4BackendAnswer", validate.L4BackendAnswer.Answers()}, {"RewriteAnswer", validate.Rewrites.Rule.Answers()},
+		{"FarmAnswer", httpfarm.Answer.Answers()}, {"L4FarmAnswer", l4farm.Answer.Answers()}, {"ServiceAnswer", httpfarm.ServiceAnswer.Answers()},
+		{"BackendAnswer", httpfarm.BackendAnswer.Answers()}, {"L4BackendAnswer", l4farm.BackendAnswer.Answers()}, {"RewriteAnswer", httpfarm.Rewrites.Rule.Answers()},
 	} {
 		for _, a := range table.answers {
 			null, maybe := map[bool]string{true: " or null"}[a.Null], map[bool]string{true: ", if it is there"}[a.Maybe]

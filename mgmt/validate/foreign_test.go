@@ -8,22 +8,26 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
 // everyField returns the fields of all objects of a document.
 func everyField() (out []string) {
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		out = append(out, p.Farm().Document.Names()...)
 	}
-	out = append(out, ServiceDocument.Names()...)
-	out = append(out, BackendDocument.Names()...)
-	out = append(out, DNSBackendDocument.Names()...)
+	out = append(out, httpfarm.ServiceDocument.Names()...)
+	out = append(out, httpfarm.BackendDocument.Names()...)
+	out = append(out, gslbfarm.BackendDocument.Names()...)
 	return append(out, check.Document.Names()...)
 }
 
 func TestTermsOfOthersLeadToOurs(t *testing.T) {
-	service, backend, verify := ServiceDocument.Names(), BackendDocument.Names(), check.Document.Names()
+	service, backend, verify := httpfarm.ServiceDocument.Names(), httpfarm.BackendDocument.Names(), check.Document.Names()
 	for _, c := range []struct {
 		word  string
 		known []string
@@ -39,7 +43,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 		{"timeout connect", []string{"contimeout"}, `(did you mean "contimeout"?)`},
 		{"slow-start", service, `(did you mean "slowstart"`},
 		{"weigth", backend, `(did you mean "weight"?)`},
-		{"balance", L4FarmDocument.Names(), `(did you mean "algorithm"? routingpolicy is a setting of services of http farms: sluice service set)`},
+		{"balance", l4farm.Document.Names(), `(did you mean "algorithm"? routingpolicy is a setting of services of http farms: sluice service set)`},
 		{"port", service, "(port is a setting of backends: sluice backend set)"},
 		{"cookie", backend, "(cookieinsert is a setting of services of http farms: sluice service set)"},
 		{"samesite", service, `(did you mean "cookiesamesite"?)`},
@@ -66,8 +70,9 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 
 // Only words that are similar to a name get a suggestion.
 func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
-	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(),
-		L4FarmDocument.Names(), check.Document.Names()} {
+	for _, known := range [][]string{httpfarm.ServiceDocument.Names(), httpfarm.BackendDocument.Names(),
+		httpfarm.Document.Names(),
+		l4farm.Document.Names(), check.Document.Names()} {
 		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
 			if got := suggest.For(word, known) + suggest.Near(word, known); got != "" {
 				t.Errorf("%q: %q", word, got)
@@ -93,7 +98,7 @@ func TestEachTermLeadsToAFieldThatExists(t *testing.T) {
 
 func TestAddressesThatServeNotAllClientsAreWarnedOf(t *testing.T) {
 	for vip, want := range map[string]string{"::": "IPv6 only", "0.0.0.0": "", "2001:db8::1": "", "127.0.0.1": ""} {
-		got := VIPWarning(&farm.Farm{VIP: netip.MustParseAddr(vip)})
+		got := profile.VIPWarning(&farm.Farm{VIP: netip.MustParseAddr(vip)})
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", vip, got, want)
 		}

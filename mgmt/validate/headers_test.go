@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
@@ -17,7 +17,7 @@ func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
 		"Strict-Transport-Security: max-age=1": "Strict-Transport-Security: max-age=1", "X-Ü: ": "", "X-Name: Jürgen": "X-Name: Jürgen",
 	} {
 		var h farm.HeaderAdd
-		_, err := change(t, &validate.AddRequest.Rule, &h, `{"header":`+fmt.Sprintf("%q", text)+`}`)
+		_, err := change(t, &httpfarm.AddRequest.Rule, &h, `{"header":`+fmt.Sprintf("%q", text)+`}`)
 		if (err == nil) != (want != "") || h.Header != want {
 			t.Errorf("%q: %q %v", text, h.Header, err)
 		}
@@ -30,41 +30,41 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 		body  string
 		want  string
 	}{
-		{&validate.AddRequest.Rule, `{"header":"X-A"}`, `header must be a header as "Name: value", got "X-A": the colon is missing`},
-		{&validate.AddRequest.Rule, `{"header":": x"}`, `"" is no field name`},
-		{&validate.AddRequest.Rule, `{"header":"X A: x"}`, `"X A" is no field name`},
-		{&validate.AddRequest.Rule, `{"header":"X-A : x"}`, `"X-A " is no field name`},
-		{&validate.AddRequest.Rule, `{"header":"X-A: x\nX-B: y"}`, `it holds a line feed or another control character`},
-		{&validate.AddRequest.Rule, `{"header":"X-A: x\r"}`, `it holds a line feed`},
-		{&validate.AddRequest.Rule, `{"header":"X-A: \u0000"}`, `it holds a line feed or another control character`},
-		{&validate.AddRequest.Rule, `{"header":""}`, `header must be a header as "Name: value", got ""`},
-		{&validate.AddRequest.Rule, `{}`, `header is required`},
-		{&validate.AddRequest.Rule, `{"header":"X-A: ` + strings.Repeat("x", 4096) + `"}`, `header must be at most 4096 bytes long`},
-		{&validate.AddRequest.Rule, `{"header":"content-length: 5"}`, `Content-Length cannot be changed by rules: it frames the message`},
-		{&validate.AddResponse.Rule, `{"header":"Transfer-Encoding: chunked"}`, `Transfer-Encoding cannot be changed by rules`},
-		{&validate.AddRequest.Rule, `{"header":"Content_Length: 5"}`, `Content-Length cannot be changed by rules`},
-		{&validate.AddRequest.Rule, `{"header":"Connection: close"}`, `it is between two neighbours only`},
-		{&validate.AddResponse.Rule, `{"header":"Upgrade: x"}`, `Upgrade cannot be changed by rules`},
-		{&validate.AddRequest.Rule, `{"header":"HOST: x"}`, `use rewritehost`},
-		{&validate.AddRequest.Rule, `{"header":"Expect: 100-continue"}`, `use ignore_100_continue`},
-		{&validate.RemoveRequest.Rule, `{"pattern":"^Host:"}`, `Host cannot be changed by rules`},
-		{&validate.RemoveRequest.Rule, `{"pattern":"(?i)^host: internal\\.example"}`, `Host cannot be changed by rules`},
-		{&validate.RemoveRequest.Rule, `{"pattern":"^transfer-encoding"}`, `Transfer-Encoding cannot be changed by rules`},
-		{&validate.RemoveResponse.Rule, `{"pattern":"Keep-Alive"}`, `Keep-Alive cannot be changed by rules`},
-		{&validate.RemoveResponse.Rule, `{"pattern":"a\nb"}`, `it holds a control character`},
-		{&validate.RemoveResponse.Rule, `{"pattern":"(a"}`, `missing closing )`},
-		{&validate.RemoveResponse.Rule, `{"pattern":""}`, `pattern must be a valid regular expression, got ""`},
-		{&validate.ReplaceRequest.Rule, `{"header":"^Host$","match":"a","replace":"b"}`, `Host cannot be changed by rules`},
-		{&validate.ReplaceRequest.Rule, `{"header":"^Content-Length","match":"a","replace":"b"}`, `Content-Length cannot be changed by rules`},
-		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"(?!a)","replace":"b"}`, `match must be a valid regular expression, got "(?!a)": look-around`},
-		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"b","replace":"\r\nSet-Cookie: x"}`, `replace must be a text that fits in a header`},
-		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"b"}`, `replace is required`},
-		{&validate.ReplaceRequest.Rule, `{"header":"a","match":"","replace":""}`, `match must be a valid regular expression, got ""`},
-		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/a b"}`, `replace must be a text that fits in a URL, got "/a b": it holds a blank`},
-		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/a#b"}`, `it holds a blank, a #`},
-		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"/ü"}`, `beyond ASCII`},
-		{&validate.Rewrites.Rule, `{"pattern":"a++","replace":""}`, `possessive quantifiers`},
-		{&validate.Rewrites.Rule, `{"pattern":"a","replace":"","last":"maybe"}`, `last must be true or false, got "maybe"`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A"}`, `header must be a header as "Name: value", got "X-A": the colon is missing`},
+		{&httpfarm.AddRequest.Rule, `{"header":": x"}`, `"" is no field name`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X A: x"}`, `"X A" is no field name`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A : x"}`, `"X-A " is no field name`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A: x\nX-B: y"}`, `it holds a line feed or another control character`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A: x\r"}`, `it holds a line feed`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A: \u0000"}`, `it holds a line feed or another control character`},
+		{&httpfarm.AddRequest.Rule, `{"header":""}`, `header must be a header as "Name: value", got ""`},
+		{&httpfarm.AddRequest.Rule, `{}`, `header is required`},
+		{&httpfarm.AddRequest.Rule, `{"header":"X-A: ` + strings.Repeat("x", 4096) + `"}`, `header must be at most 4096 bytes long`},
+		{&httpfarm.AddRequest.Rule, `{"header":"content-length: 5"}`, `Content-Length cannot be changed by rules: it frames the message`},
+		{&httpfarm.AddResponse.Rule, `{"header":"Transfer-Encoding: chunked"}`, `Transfer-Encoding cannot be changed by rules`},
+		{&httpfarm.AddRequest.Rule, `{"header":"Content_Length: 5"}`, `Content-Length cannot be changed by rules`},
+		{&httpfarm.AddRequest.Rule, `{"header":"Connection: close"}`, `it is between two neighbours only`},
+		{&httpfarm.AddResponse.Rule, `{"header":"Upgrade: x"}`, `Upgrade cannot be changed by rules`},
+		{&httpfarm.AddRequest.Rule, `{"header":"HOST: x"}`, `use rewritehost`},
+		{&httpfarm.AddRequest.Rule, `{"header":"Expect: 100-continue"}`, `use ignore_100_continue`},
+		{&httpfarm.RemoveRequest.Rule, `{"pattern":"^Host:"}`, `Host cannot be changed by rules`},
+		{&httpfarm.RemoveRequest.Rule, `{"pattern":"(?i)^host: internal\\.example"}`, `Host cannot be changed by rules`},
+		{&httpfarm.RemoveRequest.Rule, `{"pattern":"^transfer-encoding"}`, `Transfer-Encoding cannot be changed by rules`},
+		{&httpfarm.RemoveResponse.Rule, `{"pattern":"Keep-Alive"}`, `Keep-Alive cannot be changed by rules`},
+		{&httpfarm.RemoveResponse.Rule, `{"pattern":"a\nb"}`, `it holds a control character`},
+		{&httpfarm.RemoveResponse.Rule, `{"pattern":"(a"}`, `missing closing )`},
+		{&httpfarm.RemoveResponse.Rule, `{"pattern":""}`, `pattern must be a valid regular expression, got ""`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"^Host$","match":"a","replace":"b"}`, `Host cannot be changed by rules`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"^Content-Length","match":"a","replace":"b"}`, `Content-Length cannot be changed by rules`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"a","match":"(?!a)","replace":"b"}`, `match must be a valid regular expression, got "(?!a)": look-around`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"a","match":"b","replace":"\r\nSet-Cookie: x"}`, `replace must be a text that fits in a header`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"a","match":"b"}`, `replace is required`},
+		{&httpfarm.ReplaceRequest.Rule, `{"header":"a","match":"","replace":""}`, `match must be a valid regular expression, got ""`},
+		{&httpfarm.Rewrites.Rule, `{"pattern":"a","replace":"/a b"}`, `replace must be a text that fits in a URL, got "/a b": it holds a blank`},
+		{&httpfarm.Rewrites.Rule, `{"pattern":"a","replace":"/a#b"}`, `it holds a blank, a #`},
+		{&httpfarm.Rewrites.Rule, `{"pattern":"a","replace":"/ü"}`, `beyond ASCII`},
+		{&httpfarm.Rewrites.Rule, `{"pattern":"a++","replace":""}`, `possessive quantifiers`},
+		{&httpfarm.Rewrites.Rule, `{"pattern":"a","replace":"","last":"maybe"}`, `last must be true or false, got "maybe"`},
 	} {
 		var err error
 		switch table := c.table.(type) {
@@ -87,15 +87,15 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 // fixed ones.
 func TestAPatternForManyFieldsIsAllowed(t *testing.T) {
 	for _, pattern := range []string{".*", "^X-", "^Content-", "Host", "^X-Forwarded-Host:", "internal\\.example", "^Upgrade-Insecure-Requests", "^Set-Cookie: SID=", "^X-Content-Length"} {
-		if _, err := change(t, &validate.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
+		if _, err := change(t, &httpfarm.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 func TestRulesOfAListKeepTheRulesTogether(t *testing.T) {
-	many := make([]farm.HeaderAdd, validate.MaxRules+1)
-	rewrites := make([]farm.URLRewrite, validate.MaxRules+1)
+	many := make([]farm.HeaderAdd, httpfarm.MaxRules+1)
+	rewrites := make([]farm.URLRewrite, httpfarm.MaxRules+1)
 	for i := range many {
 		many[i].Header = fmt.Sprintf("X-%d: 1", i)
 		rewrites[i] = farm.URLRewrite{Pattern: fmt.Sprint(i)}
@@ -156,20 +156,20 @@ func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
 	f := good().Farms[0]
 	f.HTTP.HeaderRules = everyKind()
 	s := farm.Service{HeaderRules: everyKind()}
-	for i, got := range []any{*validate.AddRequest.OfFarm(&f), *validate.RemoveRequest.OfFarm(&f),
-		*validate.ReplaceRequest.OfFarm(&f),
-		*validate.AddResponse.OfFarm(&f), *validate.RemoveResponse.OfFarm(&f), *validate.ReplaceResponse.OfFarm(&f),
-		*validate.AddRequest.OfService(&s), *validate.RemoveRequest.OfService(&s), *validate.ReplaceRequest.OfService(&s),
-		*validate.AddResponse.OfService(&s), *validate.RemoveResponse.OfService(&s), *validate.ReplaceResponse.OfService(&s)} {
+	for i, got := range []any{*httpfarm.AddRequest.OfFarm(&f), *httpfarm.RemoveRequest.OfFarm(&f),
+		*httpfarm.ReplaceRequest.OfFarm(&f),
+		*httpfarm.AddResponse.OfFarm(&f), *httpfarm.RemoveResponse.OfFarm(&f), *httpfarm.ReplaceResponse.OfFarm(&f),
+		*httpfarm.AddRequest.OfService(&s), *httpfarm.RemoveRequest.OfService(&s), *httpfarm.ReplaceRequest.OfService(&s),
+		*httpfarm.AddResponse.OfService(&s), *httpfarm.RemoveResponse.OfService(&s), *httpfarm.ReplaceResponse.OfService(&s)} {
 		if want := reflect.ValueOf(everyKind()).Field(i % 6).Interface(); !reflect.DeepEqual(got, want) {
 			t.Errorf("list %d is %v, want %v", i, got, want)
 		}
 	}
-	if validate.Rewrites.OfFarm(&f) != nil || validate.AddRequest.OfFarm(&farm.Farm{}) != nil {
+	if httpfarm.Rewrites.OfFarm(&f) != nil || httpfarm.AddRequest.OfFarm(&farm.Farm{}) != nil {
 		t.Error("a list where there is none")
 	}
-	if !validate.ReplaceRequest.Moves || !validate.ReplaceResponse.Moves || !validate.Rewrites.Moves ||
-		validate.AddRequest.Moves || validate.RemoveResponse.Moves {
+	if !httpfarm.ReplaceRequest.Moves || !httpfarm.ReplaceResponse.Moves || !httpfarm.Rewrites.Moves ||
+		httpfarm.AddRequest.Moves || httpfarm.RemoveResponse.Moves {
 		t.Error("Moves is set for other kinds than the ordered ones")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // Every field has all hints that a form needs.
@@ -69,7 +71,7 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 			}
 		})
 	})
-	for _, p := range slices.Concat(ServiceUpdate.Params(), L4FarmAnswer.Params()) {
+	for _, p := range slices.Concat(httpfarm.ServiceUpdate.Params(), l4farm.Answer.Params()) {
 		if strings.Contains(p.Description, "Default: -") {
 			t.Errorf("%s has a default that cannot be sent: %s", p.Name, p.Description)
 		}
@@ -79,7 +81,7 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 		"redirecttype":  "Redirect target: append adds the request path to redirect, default uses redirect unchanged. Default: default. Only with redirect.",
 		"slowstart":     "Not used by CONSISTENT_HASH.",
 	} {
-		params := ServiceUpdate.Params()
+		params := httpfarm.ServiceUpdate.Params()
 		i := slices.IndexFunc(params, func(p field.Param) bool { return p.Name == name })
 		if got := params[i].Description; !strings.HasSuffix(got, want) {
 			t.Errorf("%s: %s, want %s", name, got, want)

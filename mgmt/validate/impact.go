@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // Impact is the cost of a change for the traffic of one farm, beyond field.CostNone.
@@ -51,7 +52,7 @@ func impactsOf(old, next *farm.Farm) (out []Impact) {
 	if old.VIP != next.VIP {
 		byCost[field.CostRestart] = append(byCost[field.CostRestart], "vip")
 	}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		if p.Name() != old.Profile {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // sharing returns a farm on its own VIP. words is e.g. "dnat tcp 80 10.0.0.7:8080"; port 0
@@ -82,10 +83,10 @@ func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
 		for _, of := range [][2]string{{"first", "second"}, {"second", "first"}} {
 			said, backends := 0, 0
 			for _, w := range validate.Warnings(cfg) {
-				if w.Path == validate.FarmPath(of[0]) && strings.HasPrefix(w.Message, `running farm "`+of[1]+`"`) {
+				if w.Path == profile.FarmPath(of[0]) && strings.HasPrefix(w.Message, `running farm "`+of[1]+`"`) {
 					said++
 				}
-				if strings.HasPrefix(w.Message, `running farm`) && validate.Concerns(&w, validate.PathOfBackend(cfg.Farm(of[0]).Own(), 0)) {
+				if strings.HasPrefix(w.Message, `running farm`) && validate.Concerns(&w, profile.PathOfBackend(cfg.Farm(of[0]).Own(), 0)) {
 					backends++
 				}
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // l4Bodies generates bodies of PUT /farms/F, valid and invalid ones.
@@ -35,7 +35,7 @@ func l4Bodies() *rapid.Generator[map[string]any] {
 		"maxconnections": {nil, 0, 9}, "source": {nil, "10.0.0.5", "::1"}, "mark": {nil, 5}, "trusted": {nil, []any{"10.0.0.0/8"}},
 		"proxyprotocol_in": append(words(farm.ProxyIns()), nil), "proxyprotocol_out": append(words(farm.ProxyOuts()), nil),
 	}
-	names := validate.L4FarmUpdate.Names()
+	names := l4farm.Update.Names()
 	return rapid.Custom(func(t *rapid.T) map[string]any {
 		out := map[string]any{}
 		for range rapid.IntRange(1, 3).Draw(t, "fields") {
@@ -62,7 +62,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 		for range 40 {
 			next := cfg.Clone()
 			f := &next.Farms[0]
-			values, err := validate.L4FarmUpdate.Decode("", l4Bodies().Draw(t, "body"))
+			values, err := l4farm.Update.Decode("", l4Bodies().Draw(t, "body"))
 			if err == nil {
 				err = values.Apply(f)
 			}
@@ -85,10 +85,10 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 				t.Fatalf("the engine rejects it: %v", err)
 			}
 			whole := map[string]any{}
-			for name, v := range validate.L4FarmUpdate.Given(f) {
+			for name, v := range l4farm.Update.Given(f) {
 				whole[name] = v.Any()
 			}
-			again, err := validate.L4FarmUpdate.Decode("", whole)
+			again, err := l4farm.Update.Decode("", whole)
 			back := f.Clone()
 			if err == nil {
 				err = again.Apply(&back)
@@ -110,7 +110,7 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 	f := &goodL4().Farms[0]
 	for _, text := range []string{`{"contimeout":7,"idle_timeout":8,"grace":9,"maxconnections":10,"logs":"true","log_sample":11,"trusted":"10.0.0.0/8","proxyprotocol_in":"required"}`,
 		`{"proxyprotocol_in":"off"}`, `{"logs":"false","protocol":"udp","nattype":"dsr"}`, `{"nattype":"nat","protocol":"tcp","quic":"false","responses":null,"source":""}`} {
-		if err := apply(t, &validate.L4FarmUpdate, text, f); err != nil {
+		if err := apply(t, &l4farm.Update, text, f); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 		`{"trusted":null,"proxyprotocol_in":"required"}`: "proxyprotocol_in is allowed only with trusted",
 	} {
 		farm := f.Clone()
-		if err := apply(t, &validate.L4FarmUpdate, text, &farm); err == nil || !strings.Contains(err.Error(), want) {
+		if err := apply(t, &l4farm.Update, text, &farm); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 func TestTCPAndUDPMayBeAListOfTwo(t *testing.T) {
 	for _, raw := range []any{"tcp_udp", "tcp,udp", "udp, tcp", []any{"tcp", "udp"}, []any{"udp", "tcp"}, []any{"tcp_udp"}} {
 		var f farm.Farm
-		v, err := validate.L4FarmCreate.Decode("", map[string]any{"farmname": "dns", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": raw})
+		v, err := l4farm.Create.Decode("", map[string]any{"farmname": "dns", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": raw})
 		if err == nil {
 			err = v.Apply(&f)
 		}
@@ -145,12 +145,12 @@ func TestTCPAndUDPMayBeAListOfTwo(t *testing.T) {
 		}
 	}
 	for _, raw := range []any{[]any{"tcp", "sctp"}, []any{"tcp", 7.5}, []any{}, "", "tcp,", map[string]any{}} {
-		if _, err := validate.L4FarmUpdate.Decode("", map[string]any{"protocol": raw}); err == nil || !strings.Contains(err.Error(), "protocol must be one of tcp, udp, tcp_udp") {
+		if _, err := l4farm.Update.Decode("", map[string]any{"protocol": raw}); err == nil || !strings.Contains(err.Error(), "protocol must be one of tcp, udp, tcp_udp") {
 			t.Errorf("%v: %v", raw, err)
 		}
 	}
 	var f farm.Farm
-	v, err := validate.L4FarmCreate.Decode("", map[string]any{"farmname": "web", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": []any{"tcp"}})
+	v, err := l4farm.Create.Decode("", map[string]any{"farmname": "web", "profile": "l4xnat", "vip": "192.0.2.1", "vport": "53", "protocol": []any{"tcp"}})
 	if err == nil {
 		err = v.Apply(&f)
 	}

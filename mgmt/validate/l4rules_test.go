@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // goodL4 returns a valid configuration with an l4xnat farm.
@@ -212,19 +212,19 @@ func TestEveryNATTypeTakesItsSchedulersAndPersistences(t *testing.T) {
 
 func TestL4StaticSessionsAreKeptInOneForm(t *testing.T) {
 	l := &farm.L4{Persist: farm.L4PersistSrcDest}
-	if got, err := validate.L4StaticSession(l, "10.0.0.1.443"); err != nil || got != "10.0.0.1 . 443" {
+	if got, err := l4farm.StaticSession(l, "10.0.0.1.443"); err != nil || got != "10.0.0.1 . 443" {
 		t.Error(got, err)
 	}
 	l.Persist = farm.L4PersistDstPt
-	if got, err := validate.L4StaticSession(l, float64(443)); err != nil || got != "443" {
+	if got, err := l4farm.StaticSession(l, float64(443)); err != nil || got != "443" {
 		t.Error(got, err)
 	}
 	for _, no := range []any{nil, "", true, "x", []any{}} {
-		if got, err := validate.L4StaticSession(l, no); err == nil || !strings.HasPrefix(err.Error(), "session must be a port as 4022 with persistence dstport") {
+		if got, err := l4farm.StaticSession(l, no); err == nil || !strings.HasPrefix(err.Error(), "session must be a port as 4022 with persistence dstport") {
 			t.Error(got, err)
 		}
 	}
-	if _, err := validate.L4StaticSession(&farm.L4{}, "10.0.0.1"); err == nil || err.Error() != "session: the farm keeps no sessions; set persistence first" {
+	if _, err := l4farm.StaticSession(&farm.L4{}, "10.0.0.1"); err == nil || err.Error() != "session: the farm keeps no sessions; set persistence first" {
 		t.Error(err)
 	}
 }

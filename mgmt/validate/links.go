@@ -7,25 +7,46 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
-var serviceCheck = field.Field[farm.Service]{Rule: check.LinkRule,
-	Get: func(s *farm.Service) field.Value { return field.TextValue(s.Check) },
-	Set: func(s *farm.Service, v field.Value) { s.Check = v.Text() },
-}
-
-var l4Check = field.Field[farm.Farm]{Rule: check.LinkRule,
-	Get: func(f *farm.Farm) field.Value { return field.TextValue(l4Seen(f).Check) },
-	Set: func(f *farm.Farm, v field.Value) { l4Of(f).Check = v.Text() },
-}
-
-// LinkPath returns the Path of errors about the check of a group.
-func LinkPath(g farm.Group) string {
-	if g.OfService() {
-		return ServicePath(g.Farm.Name, g.Name())
+// checkDNSFarms checks that the gslb farms that services refer to exist.
+func checkDNSFarms(cfg *farm.Config, yield func(field.Error) bool) bool {
+	var known map[string]bool
+	for i := range cfg.Farms {
+		f := &cfg.Farms[i]
+		for j := range f.Services() {
+			s := &f.Services()[j]
+			if s.DNSFarm == "" {
+				continue
+			}
+			if known == nil {
+				known = namesOfZones(cfg)
+			}
+			if !known[s.DNSFarm] && !yield(*NoNames(f.Name, s.Name, s.DNSFarm)) {
+				return false
+			}
+		}
 	}
-	return FarmPath(g.Farm.Name)
+	return true
+}
+
+// namesOfZones returns the names of all gslb farms.
+func namesOfZones(cfg *farm.Config) map[string]bool {
+	names := map[string]bool{}
+	for i := range cfg.Farms {
+		if cfg.Farms[i].Zones() != nil {
+			names[cfg.Farms[i].Name] = true
+		}
+	}
+	return names
+}
+
+// NoNames returns the error for a missing gslb farm.
+func NoNames(farmName, service, name string) *field.Error {
+	return &field.Error{Path: profile.ServicePath(farmName, service), Field: "dns_farm",
+		Message: fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", field.Show(name))}
 }
 
 // checkLinks checks that the health checks of groups exist.
@@ -43,7 +64,7 @@ func checkLinks(cfg *farm.Config, yield func(field.Error) bool) bool {
 			if _, is := check.Template(name); is {
 				continue
 			}
-			if !yield(field.Error{Path: LinkPath(g), Field: check.LinkRule.Name, Message: fmt.Sprintf("%s: there is no check %s%s", check.LinkRule.Name, field.Show(name), cmp.Or(suggest.Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
+			if !yield(field.Error{Path: profile.LinkPath(g), Field: check.LinkRule.Name, Message: fmt.Sprintf("%s: there is no check %s%s", check.LinkRule.Name, field.Show(name), cmp.Or(suggest.Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
 				return false
 			}
 		}
@@ -63,10 +84,10 @@ func checkWarnings(cfg *farm.Config, add func(field.Error)) {
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			if c, is := check.Named(cfg, g.CheckedBy()); is && c.Command == "" {
-				add(field.Error{Path: LinkPath(g), Field: check.LinkRule.Name, Message: fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
+				add(field.Error{Path: profile.LinkPath(g), Field: check.LinkRule.Name, Message: fmt.Sprintf("the check %s has no command: nobody is asked", c.Name)})
 			}
 			if f := &cfg.Farms[i]; f.InKernel() && g.CheckedBy() == "" {
-				add(field.Error{Path: LinkPath(g), Field: check.LinkRule.Name, Message: "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
+				add(field.Error{Path: profile.LinkPath(g), Field: check.LinkRule.Name, Message: "no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check"})
 			}
 		}
 	}

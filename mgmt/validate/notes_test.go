@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 func TestNotesAreKeptAndCanBeRemoved(t *testing.T) {
-	for name, table := range map[string]*field.Table[farm.Farm]{"http": &validate.FarmUpdate, "l4xnat": &validate.L4FarmUpdate} {
+	for name, table := range map[string]*field.Table[farm.Farm]{"http": &httpfarm.Update, "l4xnat": &l4farm.Update} {
 		f := farm.Farm{Name: "a"}
 		set := func(body map[string]any) *farm.Notes {
 			t.Helper()
@@ -50,14 +51,14 @@ func TestTagsAreWords(t *testing.T) {
 	for want, tags := range map[string][]any{
 		"tags must be": {"two words"}, "tags": {strings.Repeat("x", 33)}, "at most 16": many, "twice": {"a", "a"},
 	} {
-		if _, err := validate.FarmUpdate.Decode("", map[string]any{"tags": tags}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := httpfarm.Update.Decode("", map[string]any{"tags": tags}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", tags, err)
 		}
 	}
-	if _, err := validate.FarmUpdate.Decode("", map[string]any{"tags": []any{"Größe", "team/shop"}}); err != nil {
+	if _, err := httpfarm.Update.Decode("", map[string]any{"tags": []any{"Größe", "team/shop"}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := validate.FarmUpdate.Decode("", map[string]any{"comment": strings.Repeat("x", 1025)}); err == nil {
+	if _, err := httpfarm.Update.Decode("", map[string]any{"comment": strings.Repeat("x", 1025)}); err == nil {
 		t.Error("a comment of 1025 bytes is accepted")
 	}
 }

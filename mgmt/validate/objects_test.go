@@ -12,6 +12,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // answerOf returns a complete response as sent to clients.
@@ -34,20 +37,20 @@ func TestAnswersAreWhole(t *testing.T) {
 	full.Source, full.Trusted = addr("10.0.0.5"), []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	full.AccessLog = farm.AccessLog{Fields: []farm.LogField{farm.LogBackend}, Sample: 3, Sink: farm.LogSyslog, File: "all", Size: 5, Keep: 6, Target: "udp://[::1]:514"}
 	for name, c := range map[string]struct{ got, want string }{
-		"a new l4xnat farm": {answerOf(t, &validate.L4FarmAnswer, &farm.Farm{Name: "a", L4: plain}),
+		"a new l4xnat farm": {answerOf(t, &l4farm.Answer, &farm.Farm{Name: "a", L4: plain}),
 			`{"algorithm":"weight","comment":"","contimeout":5,"datapath":"auto","farmguardian":"","grace":0,"idle_timeout":3600,"log_count":7,"log_fields":[],"log_file":"","log_limit":10,"log_prefix":"l4:a ","log_sample":1,"log_sink":"file","log_size":100,"log_target":"unix:///dev/log","logs":"false","mark":0,"maxconnections":0,"nattype":"nat","persistence":"","protocol":"tcp","proxyprotocol_in":"off","proxyprotocol_out":"off","quic":"false","responses":null,"resurrectime":10,"source":null,"tags":[],"trusted":[],"ttl":60}`},
-		"a full l4xnat farm": {answerOf(t, &validate.L4FarmAnswer, &farm.Farm{Name: "a", L4: full, Notes: &farm.Notes{Comment: "names", Tags: []string{"b", "a"}}}),
+		"a full l4xnat farm": {answerOf(t, &l4farm.Answer, &farm.Farm{Name: "a", L4: full, Notes: &farm.Notes{Comment: "names", Tags: []string{"b", "a"}}}),
 			`{"algorithm":"weight","comment":"names","contimeout":5,"datapath":"kernel","farmguardian":"","grace":0,"idle_timeout":9,"log_count":6,"log_fields":["backend"],"log_file":"all","log_limit":10,"log_prefix":"x: ","log_sample":3,"log_sink":"syslog","log_size":5,"log_target":"udp://[::1]:514","logs":"true","mark":7,"maxconnections":0,"nattype":"nat","persistence":"ip","protocol":"udp","proxyprotocol_in":"off","proxyprotocol_out":"off","quic":"false","responses":2,"resurrectime":10,"source":"10.0.0.5","tags":["b","a"],"trusted":["10.0.0.0/8","::1"],"ttl":60}`},
-		"a backend": {answerOf(t, &validate.BackendAnswer, &farm.Backend{Host: "a", Port: 80}),
+		"a backend": {answerOf(t, &httpfarm.BackendAnswer, &farm.Backend{Host: "a", Port: 80}),
 			`{"alias":null,"connection_limit":null,"contimeout":null,"mark":null,"priority":null,"source":null,"timeout":null,"weight":null}`},
-		"a full backend": {answerOf(t, &validate.BackendAnswer, &farm.Backend{Alias: "b", ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Timeout: 4, ConnectTimeout: 6, Weight: 5}),
+		"a full backend": {answerOf(t, &httpfarm.BackendAnswer, &farm.Backend{Alias: "b", ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Timeout: 4, ConnectTimeout: 6, Weight: 5}),
 			`{"alias":"b","connection_limit":1,"contimeout":6,"mark":2,"priority":3,"source":"::1","timeout":4,"weight":5}`},
-		"a full l4xnat backend": {answerOf(t, &validate.L4BackendAnswer, &farm.Backend{Alias: "b", Port: 81, ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Weight: 5, ServerNames: []string{"a"}}),
+		"a full l4xnat backend": {answerOf(t, &l4farm.BackendAnswer, &farm.Backend{Alias: "b", Port: 81, ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Weight: 5, ServerNames: []string{"a"}}),
 			`{"alias":"b","mark":2,"max_conns":1,"port":81,"priority":3,"server_names":["a"],"source":"::1","weight":5}`},
-		"an added header":   {answerOf(t, &validate.AddRequest.Rule, &farm.HeaderAdd{Header: "X: 1"}), `{"header":"X: 1"}`},
-		"a removed header":  {answerOf(t, &validate.RemoveRequest.Rule, &farm.HeaderRemove{Pattern: "^X"}), `{"pattern":"^X"}`},
-		"a replaced header": {answerOf(t, &validate.ReplaceRequest.Rule, &farm.HeaderReplace{Header: "a", Match: "b", Replace: "c"}), `{"header":"a","match":"b","replace":"c"}`},
-		"a rewritten URL":   {answerOf(t, &validate.Rewrites.Rule, &farm.URLRewrite{Pattern: "a", Replace: "b", Last: true}), `{"last":"true","pattern":"a","replace":"b"}`},
+		"an added header":   {answerOf(t, &httpfarm.AddRequest.Rule, &farm.HeaderAdd{Header: "X: 1"}), `{"header":"X: 1"}`},
+		"a removed header":  {answerOf(t, &httpfarm.RemoveRequest.Rule, &farm.HeaderRemove{Pattern: "^X"}), `{"pattern":"^X"}`},
+		"a replaced header": {answerOf(t, &httpfarm.ReplaceRequest.Rule, &farm.HeaderReplace{Header: "a", Match: "b", Replace: "c"}), `{"header":"a","match":"b","replace":"c"}`},
+		"a rewritten URL":   {answerOf(t, &httpfarm.Rewrites.Rule, &farm.URLRewrite{Pattern: "a", Replace: "b", Last: true}), `{"last":"true","pattern":"a","replace":"b"}`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", name, c.got, c.want)
@@ -59,9 +62,9 @@ func TestAnswersAreWhole(t *testing.T) {
 func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 	for _, was := range []string{`{}`, `{"logs":true,"datapath":"kernel"}`, `{"logs":true,"datapath":"kernel","log_prefix":"l4:b "}`, `{"protocol":"udp","responses":0,"idle_timeout":5,"persistence":"ip"}`} {
 		f := l4(t, create("80"), was)
-		before := answerOf(t, &validate.L4FarmAnswer, f)
+		before := answerOf(t, &l4farm.Answer, f)
 		f = l4(t, create("80"), was, before)
-		if after := answerOf(t, &validate.L4FarmAnswer, f); after != before || strings.HasPrefix(f.L4.LogPrefix, "l4:a") {
+		if after := answerOf(t, &l4farm.Answer, f); after != before || strings.HasPrefix(f.L4.LogPrefix, "l4:a") {
 			t.Errorf("%s\nafter a round trip %s, log_prefix %q", before, after, f.L4.LogPrefix)
 		}
 	}
@@ -88,7 +91,7 @@ func TestProfilesAnswerForTheirGroups(t *testing.T) {
 		{&l4, 0, "10.0.0.1 . 80", "10.0.0.1 . 80"}, {&l4, 0, true, "session must be an address and a port as 10.0.0.1 . 4022 with persistence srcip_srcport, got true"},
 		{&l4, 0, "x", `session must be an address and a port as 10.0.0.1 . 4022 with persistence srcip_srcport, got "x": `},
 	} {
-		got, err := validate.ProfileOf(c.f).Session(c.f.Groups()[c.group], c.session)
+		got, err := profile.Of(c.f).Session(c.f.Groups()[c.group], c.session)
 		if err != nil {
 			got = err.Error()
 		}
@@ -97,28 +100,28 @@ func TestProfilesAnswerForTheirGroups(t *testing.T) {
 		}
 	}
 	for i, want := range []string{"<nil>", "redirect must be empty before a backend can be added: a service that redirects uses no backends"} {
-		if err := validate.ProfileOf(&http).TakesBackend(http.Groups()[i]); fmt.Sprint(err) != want {
+		if err := profile.Of(&http).TakesBackend(http.Groups()[i]); fmt.Sprint(err) != want {
 			t.Errorf("a backend for group %d: %v", i, err)
 		}
 	}
-	if err := validate.ProfileOf(&l4).TakesBackend(l4.Groups()[0]); err != nil {
+	if err := profile.Of(&l4).TakesBackend(l4.Groups()[0]); err != nil {
 		t.Error(err)
 	}
-	if h, l := validate.ProfileOf(&http).ListensOn(&http), validate.ProfileOf(&l4).ListensOn(&l4); h != "10.0.0.5:80" || l != "10.0.0.5 protocol tcp port 80:81" {
+	if h, l := profile.Of(&http).ListensOn(&http), profile.Of(&l4).ListensOn(&l4); h != "10.0.0.5:80" || l != "10.0.0.5 protocol tcp port 80:81" {
 		t.Errorf("they listen on %q and %q", h, l)
 	}
 }
 
 // Changing a rule requires no field, creating one requires some.
 func TestAChangeOfARuleRequiresNothing(t *testing.T) {
-	change := validate.ReplaceRequest.Rule.Optional()
+	change := httpfarm.ReplaceRequest.Rule.Optional()
 	if _, err := change.Decode("", map[string]any{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := change.Decode("", map[string]any{"match": ""}); err == nil {
 		t.Error("a blank pattern was accepted")
 	}
-	if _, broken := validate.ReplaceRequest.Rule.DecodeAll("", map[string]any{}); len(broken) != 3 {
+	if _, broken := httpfarm.ReplaceRequest.Rule.DecodeAll("", map[string]any{}); len(broken) != 3 {
 		t.Errorf("missing fields of a new rule: %v", broken)
 	}
 }
@@ -127,7 +130,7 @@ func TestAChangeOfARuleRequiresNothing(t *testing.T) {
 func TestSessionsGoWithTheKindTheyAreKeysOf(t *testing.T) {
 	for body, kept := range map[string]bool{`{"persistence":"COOKIE"}`: true, `{"persistence":"HEADER"}`: false, `{"persistence":""}`: false, `{"ttl":5}`: true} {
 		s := farm.Service{Persistence: farm.PersistCookie, Backends: []farm.Backend{{Host: "a", Sessions: []string{"x"}}, {Host: "b", Sessions: []string{"y"}}}}
-		if _, err := change(t, &validate.ServiceUpdate, &s, body); err != nil {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err != nil {
 			t.Fatal(err)
 		}
 		for i, b := range s.Backends {
@@ -189,7 +192,7 @@ func TestStaticSessionsOfAnL4FarmAreBounded(t *testing.T) {
 	cfg := goodL4()
 	l := cfg.Farms[0].L4
 	l.Persist = farm.L4PersistDstPt
-	for i := range validate.MaxStatic {
+	for i := range profile.MaxStatic {
 		b := &l.Backends[i%2]
 		b.Sessions = append(b.Sessions, fmt.Sprint(i+1))
 	}
@@ -221,7 +224,7 @@ func TestAnEmptyBodyChangesNothing(t *testing.T) {
 	if err := (field.Values[farm.Farm]{}).Apply(&f); err != nil || f.HTTP != nil {
 		t.Errorf("%v %+v", err, f)
 	}
-	v, _ := validate.FarmUpdate.DecodeAll("", map[string]any{"trusted": []any{"::1"}, "contimeout": 5.0})
+	v, _ := httpfarm.Update.DecodeAll("", map[string]any{"trusted": []any{"::1"}, "contimeout": 5.0})
 	for name, c := range map[string]struct {
 		list, text, null bool
 		as               string
@@ -237,7 +240,7 @@ func TestAnEmptyBodyChangesNothing(t *testing.T) {
 func TestListsStopWithTheirReader(t *testing.T) {
 	f := good().Farms[0]
 	var names []string
-	for name := range validate.FarmUpdate.Shown(&f) {
+	for name := range httpfarm.Update.Shown(&f) {
 		names = append(names, name)
 		break
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -15,11 +17,11 @@ func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
 		t.Run("system "+system.Sections[i].Name, func(t *testing.T) { fn(t, &system.Sections[i].Table) })
 	}
 	for name, table := range map[string]any{
-		"FarmCreate": &FarmCreate, "FarmUpdate": &FarmUpdate, "FarmDocument": &FarmDocument,
-		"L4FarmCreate": &L4FarmCreate, "L4FarmUpdate": &L4FarmUpdate, "L4FarmDocument": &L4FarmDocument,
-		"ServiceCreate": &ServiceCreate, "ServiceUpdate": &ServiceUpdate, "ServiceDocument": &ServiceDocument,
-		"BackendCreate": &BackendCreate, "BackendUpdate": &BackendUpdate, "BackendDocument": &BackendDocument,
-		"L4BackendCreate": &L4BackendCreate, "L4BackendUpdate": &L4BackendUpdate, "L4BackendDocument": &L4BackendDocument,
+		"FarmCreate": &httpfarm.Create, "FarmUpdate": &httpfarm.Update, "FarmDocument": &httpfarm.Document,
+		"L4FarmCreate": &l4farm.Create, "L4FarmUpdate": &l4farm.Update, "L4FarmDocument": &l4farm.Document,
+		"ServiceCreate": &httpfarm.ServiceCreate, "ServiceUpdate": &httpfarm.ServiceUpdate, "ServiceDocument": &httpfarm.ServiceDocument,
+		"BackendCreate": &httpfarm.BackendCreate, "BackendUpdate": &httpfarm.BackendUpdate, "BackendDocument": &httpfarm.BackendDocument,
+		"L4BackendCreate": &l4farm.BackendCreate, "L4BackendUpdate": &l4farm.BackendUpdate, "L4BackendDocument": &l4farm.BackendDocument,
 	} {
 		t.Run(name, func(t *testing.T) { fn(t, table) })
 	}
@@ -75,7 +77,7 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 				for _, name := range o.On {
 					look := find
 					if o.In != "" {
-						look = finder(&L4FarmDocument)
+						look = finder(&l4farm.Document)
 					}
 					other := look(name)
 					if other == nil {
@@ -103,16 +105,16 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 // whole objects back.
 func TestOutcomeDecidesOnValuesWithoutTheirCondition(t *testing.T) {
 	none := farm.Service{}
-	for i := range ServiceUpdate.Fields {
-		f := &ServiceUpdate.Fields[i]
+	for i := range httpfarm.ServiceUpdate.Fields {
+		f := &httpfarm.ServiceUpdate.Fields[i]
 		if f.Only == nil {
 			continue
 		}
-		v := ServiceUpdate.Checked("", map[string]field.Value{f.Name: {}})
+		v := httpfarm.ServiceUpdate.Checked("", map[string]field.Value{f.Name: {}})
 		if err := v.Apply(&none); err != nil {
 			t.Errorf("%s null: %v", f.Name, err)
 		}
-		v = ServiceUpdate.Checked("", map[string]field.Value{f.Name: sampleOf(&f.Rule)})
+		v = httpfarm.ServiceUpdate.Checked("", map[string]field.Value{f.Name: sampleOf(&f.Rule)})
 		if err := v.Apply(&none); (err != nil) != (f.Only.Missing == field.Reject) {
 			t.Errorf("%s %s alone: %v", f.Name, v.Get(f.Name), err)
 		}
@@ -142,7 +144,7 @@ func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
 		"ratelimit_header": "Only with ratelimit_key header.", "sessionid": "Only with persistence URL, COOKIE or HEADER.",
 		"auth_realm": "Only with auth_users or auth_header.", "compression_min": "Only while compression names an encoding.",
 	} {
-		params := ServiceUpdate.Params()
+		params := httpfarm.ServiceUpdate.Params()
 		i := slices.IndexFunc(params, func(p field.Param) bool { return p.Name == name })
 		if got := params[i].Description; len(got) <= len(want) || got[len(got)-len(want):] != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -166,13 +168,13 @@ func TestDependentFieldsAreClearedWithTheirCondition(t *testing.T) {
 		`queue`:         func(s *farm.Service) bool { return s.QueueTimeout == 0 },
 	} {
 		s := full()
-		values, err := ServiceUpdate.Decode("", map[string]any{body: nil})
+		values, err := httpfarm.ServiceUpdate.Decode("", map[string]any{body: nil})
 		if err != nil || values.Apply(s) != nil || !gone(s) {
 			t.Errorf("%s null leaves %+v (%v)", body, s, err)
 		}
 	}
 	s := full()
-	values, err := ServiceUpdate.Decode("", map[string]any{"ratelimit": 0})
+	values, err := httpfarm.ServiceUpdate.Decode("", map[string]any{"ratelimit": 0})
 	if err != nil || values.Apply(s) != nil || s.RateLimit != nil || s.Queue != 5 || s.Retries != 2 {
 		t.Errorf("ratelimit 0 leaves %+v (%v)", s, err)
 	}
@@ -183,7 +185,7 @@ func TestOnlyWarnAndDropGetsAWarning(t *testing.T) {
 	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
 	s.QueueTimeout = 5
 	var told []string
-	ServiceDocument.IdleWarnings(&s, nil, func(field, _ string) { told = append(told, field) })
+	httpfarm.ServiceDocument.IdleWarnings(&s, nil, func(field, _ string) { told = append(told, field) })
 	if !slices.Equal(told, []string{"ttl"}) {
 		t.Errorf("warned of %q", told)
 	}

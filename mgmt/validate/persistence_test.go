@@ -7,10 +7,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func TestStaticSessionsOfOneServiceAreFoundAndUnique(t *testing.T) {
-	many := make([]string, validate.MaxStatic)
+	many := make([]string, profile.MaxStatic)
 	for i := range many {
 		many[i] = strings.Repeat("x", 1+i%200) + strings.Repeat("y", i/200)
 	}
@@ -59,21 +61,21 @@ func TestLongSessionsAreStoredUnderTheirKeys(t *testing.T) {
 	s := &farm.Service{Persistence: farm.PersistCookie, SessionID: "SID"}
 	for before := range 4 {
 		text := strings.Repeat("x", before) + strings.Repeat("é", 200)
-		got, err := validate.StaticSession(s, text)
-		if err != nil || got != string(session.AppendKey(nil, []byte(text))) || len(got) > validate.MaxSession {
+		got, err := httpfarm.StaticSession(s, text)
+		if err != nil || got != string(session.AppendKey(nil, []byte(text))) || len(got) > profile.MaxSession {
 			t.Errorf("%d bytes, then é: %q, %v", before, got, err)
 		}
-		if again, err := validate.StaticSession(s, got); err != nil || again != got {
+		if again, err := httpfarm.StaticSession(s, got); err != nil || again != got {
 			t.Errorf("the key: %q, %v", again, err)
 		}
 	}
 	for _, wrong := range []string{"\x80", "\n"} {
-		if got, err := validate.StaticSession(s, strings.Repeat("x", 300)+wrong); err == nil {
+		if got, err := httpfarm.StaticSession(s, strings.Repeat("x", 300)+wrong); err == nil {
 			t.Errorf("%q at the end is accepted: %q", wrong, got)
 		}
 	}
 	ip := &farm.Service{Persistence: farm.PersistIP}
-	if _, err := validate.StaticSession(ip, strings.Repeat("x", 256)); err == nil || !strings.Contains(err.Error(), "at most 255 bytes") {
+	if _, err := httpfarm.StaticSession(ip, strings.Repeat("x", 256)); err == nil || !strings.Contains(err.Error(), "at most 255 bytes") {
 		t.Errorf("no address: %v", err)
 	}
 }
@@ -89,7 +91,7 @@ func TestStaticSessionsThatMayBeCutAreWarnings(t *testing.T) {
 		s.Persistence, s.SessionID, s.Backends[0].Sessions = farm.PersistCookie, "SID", []string{"short", text}
 		var found []string
 		for _, w := range validate.Warnings(cfg) {
-			if w.Field == "sessions" && w.Path == validate.BackendPath(cfg.Farms[0].Name, s.Name, 0) {
+			if w.Field == "sessions" && w.Path == profile.BackendPath(cfg.Farms[0].Name, s.Name, 0) {
 				found = append(found, w.Message)
 			}
 		}

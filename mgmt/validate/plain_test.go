@@ -3,9 +3,10 @@ package validate_test
 import (
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/people"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -29,16 +30,16 @@ func bodyOf[T any](t *field.Table[T]) documented {
 
 func bodies() map[string]documented {
 	out := map[string]documented{
-		"service": bodyOf(&validate.ServiceCreate), "service (change)": bodyOf(&validate.ServiceUpdate), "maintenance": bodyOf(&validate.Maintenance),
-		"settings": bodyOf(&system.Global), "user": bodyOf(&people.UserCreate), "user (change)": bodyOf(&people.UserUpdate),
+		"service": bodyOf(&httpfarm.ServiceCreate), "service (change)": bodyOf(&httpfarm.ServiceUpdate), "maintenance": bodyOf(&profile.Maintenance),
+		"settings": bodyOf(&system.Settings), "user": bodyOf(&people.UserCreate), "user (change)": bodyOf(&people.UserUpdate),
 		"own user": bodyOf(&people.OwnUserUpdate), "role": bodyOf(&people.RoleCreate), "group": bodyOf(&people.GroupUpdate),
-		"add": bodyOf(&validate.AddRequest.Rule), "remove": bodyOf(&validate.RemoveRequest.Rule),
-		"replace": bodyOf(&validate.ReplaceRequest.Rule), "rewrite": bodyOf(&validate.Rewrites.Rule),
+		"add": bodyOf(&httpfarm.AddRequest.Rule), "remove": bodyOf(&httpfarm.RemoveRequest.Rule),
+		"replace": bodyOf(&httpfarm.ReplaceRequest.Rule), "rewrite": bodyOf(&httpfarm.Rewrites.Rule),
 	}
 	for i := range system.Sections {
 		out[system.Sections[i].Path()] = bodyOf(&system.Sections[i].Table)
 	}
-	for _, p := range validate.Profiles() {
+	for _, p := range profile.All() {
 		name := string(p.Name())
 		out[name+" farm"], out[name+" farm (change)"] = bodyOf(p.Farm().Create), bodyOf(p.Farm().Update)
 		out[name+" backend"], out[name+" backend (change)"] = bodyOf(p.Backend().Create), bodyOf(p.Backend().Update)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func TestPortsAreReadAsTheFamilyWritesThem(t *testing.T) {
@@ -13,7 +13,7 @@ func TestPortsAreReadAsTheFamilyWritesThem(t *testing.T) {
 		"80": "80", "*": "*", " * ": "*", "80,443,8000:8010": "80,443,8000:8010", "443, 80": "80,443", "1:65535": "1:65535", "7:7": "7",
 		"8000:8010,80": "80,8000:8010", "080": "80", "80,81": "80,81",
 	} {
-		ports, err := validate.ParsePorts(text)
+		ports, err := profile.ParsePorts(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -32,7 +32,7 @@ func TestInvalidPortsAreRefusedWithTheReason(t *testing.T) {
 		"*,80": "* means all ports and stands alone", "80:*": "stands alone", "+80": `"+80" is no port`, "1:2:3": `"2:3" is no port`, "8 0": `"8 0" is no port`,
 		strings.Repeat("1,", 64) + "1": "it lists 65 ports and ranges, at most 64 are possible", strings.Repeat(" ", 900): "it has 900 bytes",
 	} {
-		if _, err := validate.ParsePorts(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := profile.ParsePorts(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}
@@ -45,12 +45,12 @@ func FuzzPorts(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ports, err := validate.ParsePorts(text)
+		ports, err := profile.ParsePorts(text)
 		if err != nil {
 			return
 		}
 		l := farm.L4{Ports: ports}
-		again, err := validate.ParsePorts(l.PortsText())
+		again, err := profile.ParsePorts(l.PortsText())
 		if err != nil || (&farm.L4{Ports: again}).PortsText() != l.PortsText() {
 			t.Fatalf("%q became %q, which is read as %v, %v", text, l.PortsText(), again, err)
 		}

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // profileWords lists the names of profiles in bodies.
@@ -30,7 +31,7 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 		create[:len(create)-7] + `"http"}`:  "-",
 	} {
 		var f farm.Farm
-		err := apply(t, &validate.FarmCreate, body, &f)
+		err := apply(t, &httpfarm.Create, body, &f)
 		switch {
 		case refused == "-":
 			if err != nil || f.HTTPS() {
@@ -45,11 +46,11 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 	had := farm.Farm{Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
 	had.HTTP.TLS = farm.DefaultTLS()
 	had.HTTP.TLS.DisableHTTP2 = true
-	if err := apply(t, &validate.FarmCreate, create+`}`, &had); err != nil || !had.HTTP.TLS.DisableHTTP2 {
+	if err := apply(t, &httpfarm.Create, create+`}`, &had); err != nil || !had.HTTP.TLS.DisableHTTP2 {
 		t.Errorf("a copy of an https farm: %v, %+v", err, had.HTTP.TLS)
 	}
 	l4 := farm.Farm{Profile: farm.ProfileL4, L4: farm.DefaultL4()}
-	if err := apply(t, &validate.FarmCreate, create+`}`, &l4); err == nil || !strings.Contains(err.Error(), "must be l4xnat") {
+	if err := apply(t, &httpfarm.Create, create+`}`, &l4); err == nil || !strings.Contains(err.Error(), "must be l4xnat") {
 		t.Errorf("a copy of an l4xnat farm: %v", err)
 	}
 }
@@ -58,9 +59,9 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 // farm's profile.
 func TestEveryProfileHasItsRules(t *testing.T) {
 	var names []farm.Profile
-	for _, p := range validate.Profiles() {
+	for _, p := range profile.All() {
 		names = append(names, p.Name())
-		if validate.ProfileNamed(p.Name()) != p {
+		if profile.Named(p.Name()) != p {
 			t.Errorf("%s: its name leads to another profile", p.Name())
 		}
 		for _, table := range []*field.Table[farm.Farm]{p.Farm().Create, p.Farm().Update, p.Farm().Document} {
@@ -78,11 +79,11 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 		t.Errorf("rules for %q, profiles are %q", names, farm.Profiles())
 	}
 	l4 := farm.Farm{Profile: farm.ProfileHTTP, L4: farm.DefaultL4()}
-	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 ||
-		validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
+	if profile.Of(&l4).Name() != farm.ProfileL4 ||
+		profile.Of(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
 		t.Error("the settings do not give the profile")
 	}
-	if validate.ProfileNamed(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {
+	if profile.Named(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {
 		t.Error("https is not http")
 	}
 }

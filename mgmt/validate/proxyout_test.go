@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 func TestAnnouncementIsSetShownAndReset(t *testing.T) {
@@ -19,7 +20,7 @@ func TestAnnouncementIsSetShownAndReset(t *testing.T) {
 		`{"proxyprotocol_out":null}`:  {"", `null`},
 	} {
 		s := farm.Service{Name: "web", ProxyOut: farm.ProxyOutV1}
-		v, err := change(t, &validate.ServiceUpdate, &s, body)
+		v, err := change(t, &httpfarm.ServiceUpdate, &s, body)
 		if err != nil || s.ProxyOut != want.out || sent(v, "proxyprotocol_out") != want.shown {
 			t.Errorf("%s: %v, %q, %s", body, err, s.ProxyOut, sent(v, "proxyprotocol_out"))
 		}
@@ -30,7 +31,7 @@ func TestAnnouncementIsSetShownAndReset(t *testing.T) {
 	if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), "proxyprotocol_out must be off with backendprotocol h2") {
 		t.Errorf("clients that share connections are announced: %v", err)
 	}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"proxyprotocol_out":"v3"}`); err == nil {
+	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"proxyprotocol_out":"v3"}`); err == nil {
 		t.Error("v3 is accepted")
 	}
 }

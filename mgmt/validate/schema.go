@@ -3,6 +3,9 @@ package validate
 import (
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
@@ -12,17 +15,17 @@ import (
 // one accepts the field) and x-order (JSON objects are unordered).
 func Schema() map[string]any {
 	objects := map[string]any{
-		"service":     field.Schema("A service of an http farm", ServiceCreate, ServiceUpdate),
-		"maintenance": field.Schema("Maintenance of a backend", Maintenance),
-		"header_add":  field.Schema("A header that is added", AddRequest.Rule), "header_remove": field.Schema("Headers that are removed", RemoveRequest.Rule),
-		"header_replace": field.Schema("Headers that are changed", ReplaceRequest.Rule), "url_rewrite": field.Schema("A rewritten URL", Rewrites.Rule),
-		"settings":     field.Schema("Settings of the appliance", system.Global),
+		"service":     field.Schema("A service of an http farm", httpfarm.ServiceCreate, httpfarm.ServiceUpdate),
+		"maintenance": field.Schema("Maintenance of a backend", profile.Maintenance),
+		"header_add":  field.Schema("A header that is added", httpfarm.AddRequest.Rule), "header_remove": field.Schema("Headers that are removed", httpfarm.RemoveRequest.Rule),
+		"header_replace": field.Schema("Headers that are changed", httpfarm.ReplaceRequest.Rule), "url_rewrite": field.Schema("A rewritten URL", httpfarm.Rewrites.Rule),
+		"settings":     field.Schema("Settings of the appliance", system.Settings),
 		"check":        field.Schema("Health check", check.Create, check.Update),
-		"gslb_service": field.Schema("A service of a gslb farm", DNSServiceCreate, DNSServiceUpdate),
-		"gslb_zone":    field.Schema("A zone of a gslb farm", ZoneCreate, ZoneUpdate),
-		"gslb_record":  field.Schema("A record of a zone", RecordCreate, RecordUpdate),
+		"gslb_service": field.Schema("A service of a gslb farm", gslbfarm.ServiceCreate, gslbfarm.ServiceUpdate),
+		"gslb_zone":    field.Schema("A zone of a gslb farm", gslbfarm.ZoneCreate, gslbfarm.ZoneUpdate),
+		"gslb_record":  field.Schema("A record of a zone", gslbfarm.RecordCreate, gslbfarm.RecordUpdate),
 	}
-	for _, p := range Profiles() {
+	for _, p := range profile.All() {
 		name, farms, backends := string(p.Name()), p.Farm(), p.Backend()
 		objects[name+"_farm"] = field.Schema("Farm of profile "+name, *farms.Create, *farms.Update)
 		objects[name+"_backend"] = field.Schema("Backend in a farm of profile "+name, *backends.Create, *backends.Update)

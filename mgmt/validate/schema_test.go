@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // definition is the part of an object's schema that the tests use.
@@ -140,7 +141,7 @@ func (p property) checkDefault(t *testing.T, at string) {
 func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
 	defs := readSchema(t)
 	wait := defs["service"].Properties["queue_timeout"]
-	if wait.Unit != "s" || wait.Default != 5.0 || *wait.Minimum != 1 || *wait.Maximum != validate.MaxQueueTimeout || wait.Only.Fields[0] != "queue" ||
+	if wait.Unit != "s" || wait.Default != 5.0 || *wait.Minimum != 1 || *wait.Maximum != httpfarm.MaxQueueTimeout || wait.Only.Fields[0] != "queue" ||
 		wait.Only.Text != "while queue is not 0" || !wait.Only.Refused || !slices.Equal(wait.kinds(), []string{"integer", "null"}) {
 		t.Errorf("queue_timeout %+v", wait)
 	}

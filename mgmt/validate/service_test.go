@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // onFarm returns a configuration with s as the only service of an http or https farm.
@@ -84,13 +85,13 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 	} {
 		s, want := farm.Service{}, farm.Service{}
 		c.want(&want)
-		if _, err := change(t, &validate.ServiceUpdate, &s, c.body); err != nil || !reflect.DeepEqual(s, want) {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil || !reflect.DeepEqual(s, want) {
 			t.Errorf("%s: %v\nset  %+v\nwant %+v", c.body, err, s, want)
 		}
 		if err := rules.Config(onFarm(s, "https")); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if _, err := change(t, &validate.ServiceUpdate, &s, c.reset); err != nil || !reflect.DeepEqual(s, farm.Service{}) {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.reset); err != nil || !reflect.DeepEqual(s, farm.Service{}) {
 			t.Errorf("%s: %v %+v", c.reset, err, s)
 		}
 	}
@@ -99,20 +100,20 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 func TestNullBringsBackWhatASwitchBeganWith(t *testing.T) {
 	s := farm.Service{STS: 5, TLS: &farm.BackendTLS{Verify: "ca", CA: "x", Name: "y"}}
 	want := farm.Service{STS: farm.DefaultSTS, TLS: &farm.BackendTLS{}}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
+	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
 		t.Errorf("%v %+v %+v", err, s, s.TLS)
 	}
 }
 
 func TestAPolicyThatIsNamedWinsOverAnOldFalse(t *testing.T) {
 	s := farm.Service{Policy: "RESPONSE_TIME"}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"RESPONSE_TIME"}`); err != nil || s.Policy != "RESPONSE_TIME" {
+	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"RESPONSE_TIME"}`); err != nil || s.Policy != "RESPONSE_TIME" {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"LEAST_CONNECTIONS"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"LEAST_CONNECTIONS"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := change(t, &validate.ServiceUpdate, &s, `{"leastresp":"false"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
 		t.Errorf("%v %+v", err, s)
 	}
 }
@@ -189,7 +190,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"leastresp":true,"routingpolicy":"LEAST_CONNECTIONS"}`, `leastresp true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy LEAST_CONNECTIONS; send one of both`},
 	} {
 		s := farm.Service{}
-		_, err := change(t, &validate.ServiceUpdate, &s, c.body)
+		_, err := change(t, &httpfarm.ServiceUpdate, &s, c.body)
 		if err == nil {
 			err = first(onFarm(s, "https"))
 		}
@@ -214,7 +215,7 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 	t.Parallel()
 	s := farm.Service{}
 	for body, want := range map[string]int{`{"split":0}`: 0, `{"split":"100"}`: 100, `{"split":5}`: 5, `{"split":null}`: -1, `{"split":""}`: -1} {
-		v, err := change(t, &validate.ServiceUpdate, &s, body)
+		v, err := change(t, &httpfarm.ServiceUpdate, &s, body)
 		got := -1
 		if s.Split != nil {
 			got = int(*s.Split)
@@ -223,7 +224,7 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 			t.Errorf("%s: %d, %v", body, got, err)
 		}
 		given := false
-		for name := range validate.ServiceDocument.Given(&s) {
+		for name := range httpfarm.ServiceDocument.Given(&s) {
 			given = given || name == "split"
 		}
 		if given != (want >= 0) {
@@ -234,7 +235,7 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"split":101}`, `{"split":-1}`, `{"split":"5%"}`} {
-		if _, err := change(t, &validate.ServiceUpdate, &s, body); err == nil || !strings.Contains(err.Error(), "split must be a number from 0 to 100, got ") {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err == nil || !strings.Contains(err.Error(), "split must be a number from 0 to 100, got ") {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

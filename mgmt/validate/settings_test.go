@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // change decodes a body and applies it to an object.
@@ -66,7 +67,7 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 		{`{"ignore_100_continue":3}`, "ignore_100_continue", `"not-allow"`, func(h *farm.HTTP) { h.Continue = "not-allow" }},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		values, err := change(t, &validate.FarmUpdate, &f, c.body)
+		values, err := change(t, &httpfarm.Update, &f, c.body)
 		want := farm.DefaultHTTP()
 		if c.want(want); err != nil || !reflect.DeepEqual(f.HTTP, want) || sent(values, c.field) != c.shown {
 			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, sent(values, c.field), f.HTTP, c.shown, want)
@@ -74,7 +75,7 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 		if c.field == "logs" || c.field == "ignorecase" || strings.HasPrefix(c.field, "rewrite") {
 			continue // booleans have no unset value
 		}
-		if _, err := change(t, &validate.FarmUpdate, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
+		if _, err := change(t, &httpfarm.Update, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
 			t.Errorf("%s reset: %v %+v", c.field, err, f.HTTP)
 		}
 	}
@@ -106,10 +107,10 @@ func TestSettingsAreRefusedWithWhatIsAllowed(t *testing.T) {
 		{`{"trusted":[{"a":1}]}`, `got a list with an object in it`},
 		{`{"trusted":[null]}`, `got a list with null in it`},
 		{`{"trusted":{"a":1}}`, `trusted must be a list of addresses and networks, got an object`},
-		{`{"trusted":[` + strings.Repeat(`"::",`, validate.MaxTrusted) + `"::"]}`, `trusted may have at most 256 items, got 257`},
+		{`{"trusted":[` + strings.Repeat(`"::",`, profile.MaxTrusted) + `"::"]}`, `trusted may have at most 256 items, got 257`},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		if _, err := change(t, &validate.FarmUpdate, &f, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := change(t, &httpfarm.Update, &f, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}
@@ -133,14 +134,14 @@ func TestAPatternOfAnotherEngineIsExplained(t *testing.T) {
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		b, _ := json.Marshal(map[string]string{"checkurl": pattern})
-		if _, err := change(t, &validate.FarmUpdate, &f, string(b)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := change(t, &httpfarm.Update, &f, string(b)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", pattern, err, want)
 		}
 	}
 	for _, pattern := range []string{`(?i)^/a(?P<x>b)(?<y>c)\d+\.(png|jpe?g)$`, `\Qa.b\E`, `(abc){100}`, `\p{Greek}`} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		b, _ := json.Marshal(map[string]string{"checkurl": pattern})
-		if _, err := change(t, &validate.FarmUpdate, &f, string(b)); err != nil {
+		if _, err := change(t, &httpfarm.Update, &f, string(b)); err != nil {
 			t.Error(err)
 		}
 	}

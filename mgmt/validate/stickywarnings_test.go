@@ -8,6 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
@@ -32,7 +34,7 @@ func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
 		cfg := good()
 		s := &cfg.Farms[0].HTTP.Services[0]
 		*s = farm.Service{Name: s.Name}
-		if _, err := change(t, &validate.ServiceUpdate, s, body); err != nil {
+		if _, err := change(t, &httpfarm.ServiceUpdate, s, body); err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
@@ -41,7 +43,7 @@ func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
 		}
 		var said []string
 		for _, w := range validate.Warnings(cfg) {
-			if w.Path == validate.ServicePath(cfg.Farms[0].Name, s.Name) {
+			if w.Path == profile.ServicePath(cfg.Farms[0].Name, s.Name) {
 				said = append(said, w.Message)
 			}
 		}
@@ -76,7 +78,7 @@ func TestCookiesThatBrowsersDiscardAreWarnedOf(t *testing.T) {
 		{`{` + host + `,"cookiepath":"/a"}`, true, false, "cookiename __Host-LB: browsers discard a cookie with this prefix unless its path is /"},
 	} {
 		s := farm.Service{Name: "web"}
-		if _, err := change(t, &validate.ServiceUpdate, &s, c.body); err != nil {
+		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 			continue
 		}
@@ -117,11 +119,11 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 		for i, d := range disabled {
 			*d = !strings.Contains(c.was, names[i])
 		}
-		v, err := change(t, &validate.FarmUpdate, &f, c.body)
+		v, err := change(t, &httpfarm.Update, &f, c.body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		says := validate.FollowVersions(v, &f)
+		says := httpfarm.FollowVersions(v, &f)
 		var now []string
 		for i, d := range disabled {
 			if !*d {
@@ -132,7 +134,7 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 			t.Errorf("%s of %s: %s, warned %q; want %s, %q", c.body, c.was, got, says, c.now, c.says)
 		}
 	}
-	if says := validate.FollowVersions(field.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {
+	if says := httpfarm.FollowVersions(field.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {
 		t.Errorf("an http farm: %q", says)
 	}
 }

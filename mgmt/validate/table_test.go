@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
 )
 
@@ -28,7 +30,7 @@ func body(t *testing.T, text string) map[string]any {
 func TestABodySetsWhatItHolds(t *testing.T) {
 	f := farm.Farm{Name: "old", HTTP: farm.DefaultHTTP()}
 	f.HTTP.Error503 = "x"
-	values, err := validate.FarmUpdate.Decode(`farm "old"`, body(t, `{"newfarmname":"new","vport":"8080","contimeout":5,"error503":"","httpverb":"extendedHTTP","listener":"http"}`))
+	values, err := httpfarm.Update.Decode(`farm "old"`, body(t, `{"newfarmname":"new","vport":"8080","contimeout":5,"error503":"","httpverb":"extendedHTTP","listener":"http"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestABodySetsWhatItHolds(t *testing.T) {
 
 func TestNullResetsWhatCanBeUnset(t *testing.T) {
 	b := farm.Backend{Host: "10.0.0.1", Port: 80, Weight: 5, Priority: 5, ConnLimit: 5, Timeout: 5, Alias: "x", Source: netip.MustParseAddr("10.0.0.2"), Mark: 7}
-	values, err := validate.BackendUpdate.Decode("", body(t, `{"source":null,"mark":"","weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
+	values, err := httpfarm.BackendUpdate.Decode("", body(t, `{"source":null,"mark":"","weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ func TestNullResetsWhatCanBeUnset(t *testing.T) {
 		t.Errorf("backend %+v", b)
 	}
 	for _, no := range []string{`{"port":null}`, `{"port":""}`, `{"ip":null}`} {
-		if _, err := validate.BackendUpdate.Decode("", body(t, no)); err == nil {
+		if _, err := httpfarm.BackendUpdate.Decode("", body(t, no)); err == nil {
 			t.Errorf("%s was accepted", no)
 		}
 	}
@@ -75,7 +77,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 		{`{"persistence":"","redirect":""}`, farm.Service{}},
 		{`{"persistence":null,"redirect":null}`, farm.Service{}},
 	} {
-		values, err := validate.ServiceUpdate.Decode("", body(t, c.body))
+		values, err := httpfarm.ServiceUpdate.Decode("", body(t, c.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,14 +103,14 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 		{`{"farmname":"a","profile":"none","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of ` + profileWords + `, got "none"`},
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
-		_, err := validate.FarmCreate.Decode("", body(t, c.body))
+		_, err := httpfarm.Create.Decode("", body(t, c.body))
 		var broken *field.Error
 		if !errors.As(err, &broken) || broken.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}
 	for action, want := range map[string]string{`{}`: "action is required", `{"action":"pause"}`: "action must be one of start, stop, restart", `{"action":"stop"}`: ""} {
-		if _, err := validate.FarmAction.Decode("", body(t, action)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := profile.FarmAction.Decode("", body(t, action)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", action, err)
 		}
 	}
@@ -116,7 +118,7 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 
 func TestTruthIsABooleanOrItsName(t *testing.T) {
 	for text, ok := range map[string]bool{`false`: true, `"false"`: true, `true`: true, `"true"`: true, `"no"`: false, `0`: false, `null`: false, `["true"]`: false} {
-		_, err := validate.ServiceUpdate.Decode("", body(t, `{"httpsb":`+text+`}`))
+		_, err := httpfarm.ServiceUpdate.Decode("", body(t, `{"httpsb":`+text+`}`))
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -132,7 +134,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 		`{"action":"up","mode":"cut"}`:            "",
 	} {
 		b := farm.Backend{Maintenance: "cut"}
-		values, err := validate.Maintenance.Decode("", body(t, text))
+		values, err := profile.Maintenance.Decode("", body(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +142,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 			t.Errorf("%s: %q", text, b.Maintenance)
 		}
 	}
-	if _, err := validate.Maintenance.Decode("", body(t, `{"mode":"cut"}`)); err == nil {
+	if _, err := profile.Maintenance.Decode("", body(t, `{"mode":"cut"}`)); err == nil {
 		t.Error("a mode without an action was accepted")
 	}
 }
@@ -148,7 +150,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 func TestAnotherHostForgetsTheAddress(t *testing.T) {
 	b := farm.Backend{}
 	for _, c := range []struct{ host, addr string }{{"10.0.0.1", "10.0.0.1"}, {"db.example", "invalid IP"}, {"2001:DB8::0:1", "2001:db8::1"}} {
-		values, err := validate.BackendUpdate.Decode("", map[string]any{"ip": c.host})
+		values, err := httpfarm.BackendUpdate.Decode("", map[string]any{"ip": c.host})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +162,7 @@ func TestAnotherHostForgetsTheAddress(t *testing.T) {
 
 func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
 	params := map[string]field.Param{}
-	for _, p := range validate.BackendCreate.Params() {
+	for _, p := range httpfarm.BackendCreate.Params() {
 		params[p.Name] = p
 		if p.Description == "" {
 			t.Errorf("%s has no description", p.Name)
@@ -178,7 +180,7 @@ func TestTheHelpBodyIsBuiltFromTheTables(t *testing.T) {
 	if p := params["port"]; !reflect.DeepEqual(p.Options, []string{"non_blank", "required"}) {
 		t.Errorf("port %+v", p)
 	}
-	for _, p := range validate.FarmUpdate.Params() {
+	for _, p := range httpfarm.Update.Params() {
 		if p.Description == "" || (p.Name == "httpverb" && len(p.PossibleValues) != 7) {
 			t.Errorf("%+v", p)
 		}
@@ -243,13 +245,13 @@ func decodeOne(t *testing.T, field, sent string) (any, error) {
 	}
 	body := map[string]any{field: raw}
 	if field == "sessions" {
-		v, broken := validate.BackendDocument.DecodeAll("", body)
+		v, broken := httpfarm.BackendDocument.DecodeAll("", body)
 		if !v.Has(field) {
 			return nil, broken[0]
 		}
 		return v.Sent()[field], nil
 	}
-	v, err := validate.ServiceUpdate.Decode("", body)
+	v, err := httpfarm.ServiceUpdate.Decode("", body)
 	return v.Sent()[field], err
 }
 
@@ -269,19 +271,19 @@ func FuzzBody(f *testing.F) {
 		if json.Unmarshal(raw, &in) != nil {
 			return
 		}
-		decode(t, &validate.FarmCreate, in)
-		decode(t, &validate.FarmUpdate, in)
-		decode(t, &validate.L4FarmUpdate, in)
-		decode(t, &validate.L4FarmDocument, in)
-		decode(t, &validate.L4BackendUpdate, in)
-		decode(t, &validate.L4BackendDocument, in)
-		decode(t, &validate.ServiceUpdate, in)
-		decode(t, &validate.BackendUpdate, in)
-		decode(t, &validate.Maintenance, in)
-		decode(t, &validate.AddRequest.Rule, in)
-		decode(t, &validate.RemoveRequest.Rule, in)
-		decode(t, &validate.ReplaceRequest.Rule, in)
-		decode(t, &validate.Rewrites.Rule, in)
+		decode(t, &httpfarm.Create, in)
+		decode(t, &httpfarm.Update, in)
+		decode(t, &l4farm.Update, in)
+		decode(t, &l4farm.Document, in)
+		decode(t, &l4farm.BackendUpdate, in)
+		decode(t, &l4farm.BackendDocument, in)
+		decode(t, &httpfarm.ServiceUpdate, in)
+		decode(t, &httpfarm.BackendUpdate, in)
+		decode(t, &profile.Maintenance, in)
+		decode(t, &httpfarm.AddRequest.Rule, in)
+		decode(t, &httpfarm.RemoveRequest.Rule, in)
+		decode(t, &httpfarm.ReplaceRequest.Rule, in)
+		decode(t, &httpfarm.Rewrites.Rule, in)
 	})
 }
 

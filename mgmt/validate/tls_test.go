@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // secure returns a farm with an https listener.
@@ -20,14 +20,14 @@ func secure() farm.Farm {
 
 func TestAListenerBecomesHTTPSWithTheAppliancesCertificate(t *testing.T) {
 	f := good().Farms[0]
-	if _, err := change(t, &validate.FarmUpdate, &f, `{"listener":"https"}`); err != nil || !reflect.DeepEqual(f.HTTP.TLS, farm.DefaultTLS()) {
+	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || !reflect.DeepEqual(f.HTTP.TLS, farm.DefaultTLS()) {
 		t.Fatalf("%v %+v", err, f.HTTP.TLS)
 	}
 	f.HTTP.TLS.Certificates = []string{"shop.pem"}
-	if _, err := change(t, &validate.FarmUpdate, &f, `{"listener":"https"}`); err != nil || f.HTTP.TLS.Certificates[0] != "shop.pem" {
+	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || f.HTTP.TLS.Certificates[0] != "shop.pem" {
 		t.Errorf("https again: %v %+v", err, f.HTTP.TLS)
 	}
-	if _, err := change(t, &validate.FarmUpdate, &f, `{"listener":"http"}`); err != nil || f.HTTP.TLS != nil {
+	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"http"}`); err != nil || f.HTTP.TLS != nil {
 		t.Errorf("http: %v %+v", err, f.HTTP.TLS)
 	}
 }
@@ -59,13 +59,13 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		f := secure()
 		want := farm.DefaultTLS()
 		c.want(want)
-		if _, err := change(t, &validate.FarmUpdate, &f, c.body); err != nil || !reflect.DeepEqual(f.HTTP.TLS, want) {
+		if _, err := change(t, &httpfarm.Update, &f, c.body); err != nil || !reflect.DeepEqual(f.HTTP.TLS, want) {
 			t.Errorf("%s: %v\nset  %+v\nwant %+v", c.body, err, f.HTTP.TLS, want)
 		}
 		if err := rules.Config(&farm.Config{Farms: []farm.Farm{f}}); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if _, err := change(t, &validate.FarmUpdate, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS,
+		if _, err := change(t, &httpfarm.Update, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS,
 			farm.DefaultTLS()) {
 			t.Errorf("%s: %v %+v", c.reset, err, f.HTTP.TLS)
 		}
@@ -74,7 +74,7 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 
 func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 	tried := 0
-	for _, p := range validate.FarmUpdate.Params() {
+	for _, p := range httpfarm.Update.Params() {
 		value := map[string]string{"certificates": `["a.pem"]`, "certname": `"a.pem"`, "ciphers": `"all"`, "cipherc": `"AES"`, "ecdhcurve": `"X25519"`, "client_auth": `"optional"`,
 			"client_ca": `"ca"`, "clientcert_headers": `"true"`, "strict_host": `true`, "nosslredirect": `"https://x/"`, "nosslredirect_code": `301`, "errornossl": `"x"`}[p.Name]
 		if strings.HasPrefix(p.Name, "disable_") {
@@ -89,7 +89,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 			if listener == "" {
 				f.HTTP.TLS = nil
 			}
-			_, err := change(t, &validate.FarmUpdate, &f, `{`+listener+`"`+p.Name+`":`+value+`}`)
+			_, err := change(t, &httpfarm.Update, &f, `{`+listener+`"`+p.Name+`":`+value+`}`)
 			var broken *field.Error
 			if !errors.As(err, &broken) || broken.Field != p.Name || err.Error() != p.Name+" is allowed only with listener https; send listener https with it" {
 				t.Errorf("%s: %v", p.Name, err)
@@ -100,7 +100,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 		t.Errorf("%d fields tried", tried)
 	}
 	f := good().Farms[0]
-	if _, err := change(t, &validate.FarmUpdate, &f, `{"cipherc":"","client_auth":"","client_ca":null,"errornossl":"","certificates":[]}`); err != nil || f.HTTP.TLS != nil {
+	if _, err := change(t, &httpfarm.Update, &f, `{"cipherc":"","client_auth":"","client_ca":null,"errornossl":"","certificates":[]}`); err != nil || f.HTTP.TLS != nil {
 		t.Errorf("blank settings: %v %+v", err, f.HTTP.TLS)
 	}
 }
@@ -136,7 +136,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		{`{"errornossl":"` + strings.Repeat("x", 4097) + `"}`, `errornossl must be at most 4096 bytes long`},
 	} {
 		f := secure()
-		_, err := change(t, &validate.FarmUpdate, &f, c.body)
+		_, err := change(t, &httpfarm.Update, &f, c.body)
 		if err == nil {
 			err = first(&farm.Config{Farms: []farm.Farm{f}})
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // Unveil replaces the masks of a Veil in cfg by the credentials of old. So applying a
@@ -41,7 +43,7 @@ func unveilFarm(was, f *farm.Farm) error {
 	var named []bool // it is clear that the mask stands for a credential
 	known := map[string]*hidden{}
 	eachHidable(f, func(of string, at *string, by func(string) string) {
-		masked := strings.Contains(*at, probe.Hidden) && checkPattern(*at) != "" && checkVeiled(*at) == "" && isPattern(of)
+		masked := strings.Contains(*at, probe.Hidden) && httpfarm.CheckPattern(*at) != "" && httpfarm.CheckVeiled(*at) == "" && isPattern(of)
 		if masked || isVeiled(*at, by, opaqueCredential) {
 			key := of + "\x00" + *at
 			veiled, keys = append(veiled, at), append(keys, key)
@@ -70,7 +72,7 @@ func unveilFarm(was, f *farm.Farm) error {
 		text, err := known[keys[i]].text(next[keys[i]])
 		if err != nil {
 			list, _, _ := strings.Cut(keys[i], "\x00")
-			return &field.Error{Path: FarmPath(f.Name), Message: fmt.Sprintf("%s: %q %s", list, *at, err)}
+			return &field.Error{Path: profile.FarmPath(f.Name), Message: fmt.Sprintf("%s: %q %s", list, *at, err)}
 		}
 		*at = text
 		next[keys[i]]++

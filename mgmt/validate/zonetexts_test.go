@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
@@ -72,7 +72,7 @@ func readZone(text string) (farm.Zone, []string) {
 	for _, p := range read.Problems {
 		problems = append(problems, p.Error())
 	}
-	validate.CheckRecordsAlone(&read.Zone, func(i int, err field.Error) bool {
+	gslbfarm.CheckRecordsAlone(&read.Zone, func(i int, err field.Error) bool {
 		problems = append(problems, zonefile.Problem{Line: read.Lines[i], Text: err.Message}.Error())
 		return true
 	})

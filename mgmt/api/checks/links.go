@@ -7,8 +7,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
@@ -43,7 +43,7 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 	}
 	return rest.Changed{
 		Description: fmt.Sprintf("Link a health check with %s", g), Params: values.Sent(), Status: s.deps.State.StatusOf(c, farmName),
-		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g)),
+		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(profile.LinkPath(g)),
 	}, nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/probe"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // mostTries is the number of attempts to make a change when others change the configuration
@@ -179,7 +179,7 @@ func warning(farmName, found string, of any) string {
 	for _, text := range texts {
 		text, _ := text.(string)
 		path, message, _ := strings.Cut(text, ": ")
-		if strings.HasPrefix(path+" ", validate.FarmPath(farmName)+" ") || path == check.Path(found) {
+		if strings.HasPrefix(path+" ", profile.FarmPath(farmName)+" ") || path == check.Path(found) {
 			out = append(out, message)
 		}
 	}

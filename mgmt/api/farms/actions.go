@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // ActionDone is the response to an action on a farm.
@@ -21,7 +21,7 @@ func (s *Resource) actOnFarm(c *rest.Call) (rest.Object[ActionDone], error) {
 	if err != nil {
 		return rest.Object[ActionDone]{}, err
 	}
-	values, err := rest.Decode(c, &validate.FarmAction)
+	values, err := rest.Decode(c, &profile.FarmAction)
 	if err != nil {
 		return rest.Object[ActionDone]{}, err
 	}
@@ -35,7 +35,7 @@ func (s *Resource) actOnFarm(c *rest.Call) (rest.Object[ActionDone], error) {
 	return rest.Object[ActionDone]{
 		Description: "Actions of the farm " + name,
 		Params:      ActionDone{Action: action, Status: s.deps.State.Status(f)},
-		Message:     fmt.Sprintf("The action %s has been done on the farm %s.", action, name), Warning: c.Warning(validate.FarmPath(name)),
+		Message:     fmt.Sprintf("The action %s has been done on the farm %s.", action, name), Warning: c.Warning(profile.FarmPath(name)),
 	}, nil
 }
 
@@ -91,10 +91,10 @@ func (s *Resource) restart(c *rest.Call, name string) error {
 // mayStart returns the reason why a farm cannot start: its VIP must be an address of this
 // machine, on an interface that is up.
 func (s *Resource) mayStart(f *farm.Farm) error {
-	if err := validate.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
+	if err := profile.LocalVIP(f.VIP, s.deps.LocalAddrs()); err != nil {
 		return err
 	}
-	return validate.UpVIP(f.VIP, s.deps.DownInterface(f.VIP))
+	return profile.UpVIP(f.VIP, s.deps.DownInterface(f.VIP))
 }
 
 // mustRun reports an error if the farm should run after the action but does not. The

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // backendList serves the backends of services or of farms. V is the response for one
@@ -40,7 +40,7 @@ func (a farmBackend) Shown() any           { return a.of }
 func (farmBackend) Shapes() []reflect.Type { return backendShapes(false) }
 
 func backendShapes(ofServices bool) []reflect.Type {
-	return eachProfile(func(p profile) []reflect.Type {
+	return eachProfile(func(p descriptor) []reflect.Type {
 		if p.Name().HasServices() != ofServices {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (serviceBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBacke
 func (farmBackend) Schema(r rest.Registry) *rest.Schema { return shapeOfBackends(r, false) }
 
 func shapeOfBackends(r rest.Registry, ofServices bool) *rest.Schema {
-	return oneOf(r, func(p profile) reflect.Type {
+	return oneOf(r, func(p descriptor) reflect.Type {
 		if p.Name().HasServices() == ofServices {
 			return p.backendShape()
 		}
@@ -72,7 +72,7 @@ func (of backendFields) Params() []field.Param { return paramsOf(of.Variants()) 
 
 // Variants returns the fields by profile.
 func (of backendFields) Variants() []rest.Variant {
-	return eachProfile(func(p profile) []rest.Variant {
+	return eachProfile(func(p descriptor) []rest.Variant {
 		switch {
 		case p.Name().HasServices() != of.ofServices:
 			return nil
@@ -97,7 +97,7 @@ func (l backendList[V]) operations(group, whose string) []*rest.Operation {
 		rest.Op(rest.Post, all, rbac.FarmModify, "Create a backend of "+whose, l.add).Body(created).Created().Edits(),
 		rest.Op(rest.Put, all+"/{backend}", rbac.FarmModify, "Modify a backend of "+whose, l.modify).Body(l.bodies).Edits(),
 		rest.Op(rest.Delete, all+"/{backend}", rbac.FarmModify, "Delete a backend of "+whose, l.remove).Edits(),
-		rest.Op(rest.Put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).Body(&validate.Maintenance).Edits(),
+		rest.Op(rest.Put, all+"/{backend}/maintenance", rbac.FarmMaintenance, "Set the maintenance of a backend of "+whose, l.maintain).Body(&profile.Maintenance).Edits(),
 	}
 }
 
@@ -135,7 +135,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
-		if err := validate.LocalSource(created.Source, l.s.deps.LocalAddrs()); err != nil {
+		if err := profile.LocalSource(created.Source, l.s.deps.LocalAddrs()); err != nil {
 			return err
 		}
 		position = g.Add(created)
@@ -149,7 +149,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 	}
 	return rest.Object[V]{
 		Description: fmt.Sprintf("New backend of %s", g),
-		Params:      l.show(c, g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
+		Params:      l.show(c, g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(profile.PathOfBackend(g, position)),
 		Message: fmt.Sprintf("The backend %d has been added to %s.", g.Number(position), g),
 	}, nil
 }
@@ -185,7 +185,7 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 		if b.Source == source {
 			return nil
 		}
-		return validate.LocalSource(b.Source, l.s.deps.LocalAddrs())
+		return profile.LocalSource(b.Source, l.s.deps.LocalAddrs())
 	})
 	if err != nil {
 		return rest.Changed{}, err
@@ -197,7 +197,7 @@ func (l backendList[V]) modify(c *rest.Call) (rest.Changed, error) {
 	return rest.Changed{
 		Description: fmt.Sprintf("Modify %s", at), Params: values.Sent(),
 		Message: fmt.Sprintf("The %s has been changed.", at),
-		Status:  l.s.deps.State.StatusOf(c, at.Farm), Warning: c.Warning(validate.PathOfBackend(g, at.Position)),
+		Status:  l.s.deps.State.StatusOf(c, at.Farm), Warning: c.Warning(profile.PathOfBackend(g, at.Position)),
 	}, nil
 }
 
@@ -245,7 +245,7 @@ func (l backendList[V]) maintain(c *rest.Call) (rest.Object[Maintained], error) 
 	if err != nil {
 		return rest.Object[Maintained]{}, err
 	}
-	values, err := rest.Decode(c, &validate.Maintenance)
+	values, err := rest.Decode(c, &profile.Maintenance)
 	if err != nil {
 		return rest.Object[Maintained]{}, err
 	}

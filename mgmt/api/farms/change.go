@@ -9,8 +9,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/inline"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
@@ -54,7 +55,7 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 		if newName != name {
 			cfg.RenameDNSFarm(name, newName)
 		}
-		followed = validate.FollowVersions(values, f)
+		followed = httpfarm.FollowVersions(values, f)
 		return s.checkLocal(f, was)
 	})
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 		return rest.Changed{}, err
 	}
 	return rest.Changed{
-		Description: "Modify farm " + name, Params: values.Sent(), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(newName), followed),
+		Description: "Modify farm " + name, Params: values.Sent(), Status: s.deps.State.Status(f), Warning: c.Warning(profile.FarmPath(newName), followed),
 		Message: fmt.Sprintf("Some parameters have been changed in farm %s.", newName),
 	}, nil
 }
@@ -82,14 +83,14 @@ func addressesOf(f *farm.Farm) ownAddresses {
 func (s *Resource) checkLocal(f *farm.Farm, was ownAddresses) error {
 	now := addressesOf(f)
 	if now.vip != was.vip {
-		if err := validate.LocalVIP(now.vip, s.deps.LocalAddrs()); err != nil {
+		if err := profile.LocalVIP(now.vip, s.deps.LocalAddrs()); err != nil {
 			return err
 		}
 	}
 	if now.source == was.source {
 		return nil
 	}
-	return validate.LocalSource(now.source, s.deps.LocalAddrs())
+	return profile.LocalSource(now.source, s.deps.LocalAddrs())
 }
 
 // farmFields lists the fields of farms of all profiles.
@@ -100,7 +101,7 @@ func (of farmFields) Params() []field.Param { return paramsOf(of.Variants()) }
 
 // Variants returns the fields by profile.
 func (farmFields) Variants() []rest.Variant {
-	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Update}} })
+	return eachProfile(func(p descriptor) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Update}} })
 }
 
 // decodeFarm reads a change of a farm.
@@ -110,13 +111,13 @@ func decodeFarm(c *rest.Call, f *farm.Farm) (field.Values[farm.Farm], error) {
 }
 
 // newBody and changedBody return the bodies of POST and PUT.
-func newBody(p profile) rest.Fields { return p.Farm().Create }
+func newBody(p descriptor) rest.Fields { return p.Farm().Create }
 
-func changedBody(p profile) rest.Fields { return p.Farm().Update }
+func changedBody(p descriptor) rest.Fields { return p.Farm().Update }
 
 // ofAnother rejects a field that only another profile has. The error names that profile
 // instead of calling the field unknown.
-func ofAnother(name string, own profile, farmName string, body func(profile) rest.Fields) error {
+func ofAnother(name string, own descriptor, farmName string, body func(descriptor) rest.Fields) error {
 	if has(body(own), name) {
 		return nil
 	}
@@ -130,14 +131,14 @@ func ofAnother(name string, own profile, farmName string, body func(profile) res
 
 // decodeOwn decodes a body with the table of the farm's profile. body returns the
 // equivalent body of another profile, or nil.
-func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *field.Table[T], body func(profile) rest.Fields) (field.Values[T], error) {
+func decodeOwn[T any](c *rest.Call, f *farm.Farm, table *field.Table[T], body func(descriptor) rest.Fields) (field.Values[T], error) {
 	return decodeBeside(c, table, nil, func(name string) error { return ofAnother(name, ProfileOf(f), f.Name, body) })
 }
 
 // newService, changedService, newBackend and changedBackend return the bodies of POST and
 // PUT for services and backends. The bodies of services are nil for profiles without
 // services.
-func newService(p profile) rest.Fields {
+func newService(p descriptor) rest.Fields {
 	if own := p.services(); own != nil {
 		create, _ := own.bodies()
 		return create
@@ -145,7 +146,7 @@ func newService(p profile) rest.Fields {
 	return nil
 }
 
-func changedService(p profile) rest.Fields {
+func changedService(p descriptor) rest.Fields {
 	if own := p.services(); own != nil {
 		_, update := own.bodies()
 		return update
@@ -153,9 +154,9 @@ func changedService(p profile) rest.Fields {
 	return nil
 }
 
-func newBackend(p profile) rest.Fields { return p.Backend().Create }
+func newBackend(p descriptor) rest.Fields { return p.Backend().Create }
 
-func changedBackend(p profile) rest.Fields { return p.Backend().Update }
+func changedBackend(p descriptor) rest.Fields { return p.Backend().Update }
 
 func has(f rest.Fields, name string) bool {
 	return slices.ContainsFunc(f.Params(), func(p field.Param) bool { return p.Name == name })

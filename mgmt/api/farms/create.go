@@ -11,8 +11,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/document"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // NewFarm is the response to the creation of a farm. Params holds the values sent.
@@ -33,7 +34,7 @@ func (of newFarmFields) Params() []field.Param { return paramsOf(of.Variants()) 
 
 // Variants returns the fields by profile.
 func (newFarmFields) Variants() []rest.Variant {
-	return eachProfile(func(p profile) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Create}} })
+	return eachProfile(func(p descriptor) []rest.Variant { return []rest.Variant{{Profile: p.Name(), Of: p.Farm().Create}} })
 }
 
 // newFarmHelp is newFarmFields for help and client completion, where the profile is not yet
@@ -95,7 +96,7 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
-		followed = validate.FollowVersions(values, &created)
+		followed = httpfarm.FollowVersions(values, &created)
 		if err := s.checkLocal(&created, was); err != nil {
 			return err
 		}
@@ -116,7 +117,7 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 	params["profile"], params["vip"], params["interface"] = state.ShownProfile(f), f.VIP.String(), interfaceOf(f.VIP)
 	ProfileOf(f).created(f, params)
 	return NewFarm{
-		Description: c.Summary(), Params: params, Interface: interfaceOf(f.VIP), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(name), followed, c.Unshared()),
+		Description: c.Summary(), Params: params, Interface: interfaceOf(f.VIP), Status: s.deps.State.Status(f), Warning: c.Warning(profile.FarmPath(name), followed, c.Unshared()),
 		Message: fmt.Sprintf("The farm %s has been created.", name),
 	}, nil
 }

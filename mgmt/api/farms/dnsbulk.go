@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 const (
@@ -38,10 +38,10 @@ func (bulkFields) Params() []field.Param {
 	id := rest.Needed("id", "Number of the resource.")
 	id.Format, id.Plain = "integer", field.Plain{Type: "integer", Min: &least, Example: 1}
 	return []field.Param{
-		{Name: "resources", Format: "object", Options: []string{"list"}, Of: validate.RecordCreate.Params(),
+		{Name: "resources", Format: "object", Options: []string{"list"}, Of: gslbfarm.RecordCreate.Params(),
 			Plain:       example(map[string]any{"rname": "www", "type": "A", "rdata": "192.0.2.10"}),
 			Description: fmt.Sprintf("Resources to add, each as it is created alone. At most %d are added, changed and deleted together: all of them or none.", mostItems)},
-		{Name: "change", Format: "object", Options: []string{"list"}, Of: append([]field.Param{id}, validate.RecordUpdate.Params()...),
+		{Name: "change", Format: "object", Options: []string{"list"}, Of: append([]field.Param{id}, gslbfarm.RecordUpdate.Params()...),
 			Plain:       example(map[string]any{"id": 1, "rdata": "192.0.2.53"}),
 			Description: "Resources to change, each by its id, with what is to be different."},
 		{Name: "delete", Format: "integer", Interval: "0,", Options: []string{"list"}, Description: "Ids of resources to delete."},
@@ -95,7 +95,7 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 	}
 	return rest.Object[RecordsChanged]{Description: fmt.Sprintf("Change resources of zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The records of zone %s have been changed: %d added, %d changed, %d deleted.", name, len(out.Added), out.Changed, out.Deleted),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: gslbfarm.ZoneWarning(f.Zones(), now)}, nil
 }
 
 // bulk is a bulk change of the records of a zone, in the order of the body.
@@ -132,7 +132,7 @@ func readBulk(raw []byte) (bulk, error) {
 	var out bulk
 	var wrong refusals
 	for i, raw := range body.Resources {
-		values, err := decodeItem(raw, &validate.RecordCreate)
+		values, err := decodeItem(raw, &gslbfarm.RecordCreate)
 		wrong.note(itemOf("resources", i), err)
 		out.add = append(out.add, values)
 	}
@@ -174,7 +174,7 @@ func decodeChange(raw json.RawMessage) (recordChange, error) {
 	if len(fields) == 0 {
 		return recordChange{}, rest.BadRequest("nothing of resource %d is to be different", id)
 	}
-	values, err := validate.RecordUpdate.Decode("", fields)
+	values, err := gslbfarm.RecordUpdate.Decode("", fields)
 	return recordChange{id, values}, err
 }
 
@@ -227,7 +227,7 @@ func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	z.Append(added...)
 	if len(wrong.texts) == 0 {
 		itemAt := without(items, gone)
-		validate.CheckEdited(f, &was, z, func(i int, err field.Error) bool {
+		gslbfarm.CheckEdited(f, &was, z, func(i int, err field.Error) bool {
 			item := itemAt[i]
 			switch {
 			case i >= left:
@@ -256,11 +256,11 @@ func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values field.Values[f
 	if err := values.Apply(r); err != nil {
 		return err
 	}
-	validate.ShortenOwner(z, r)
+	gslbfarm.ShortenOwner(z, r)
 	if r.Type != farm.RecordALIAS {
 		return nil
 	}
-	if err := validate.CheckAlias(r.Data); err != nil {
+	if err := gslbfarm.CheckAlias(r.Data); err != nil {
 		return err
 	}
 	f.Zones().Alias(z, r)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
@@ -90,7 +90,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	out.Serial, out.Records = now.Serial, now.Len()
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: importWarning(&read, validate.ZoneWarning(f.Zones(), now))}, nil
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: importWarning(&read, gslbfarm.ZoneWarning(f.Zones(), now))}, nil
 }
 
 // importWarning joins the warnings about a file and the one about its zone.
@@ -106,7 +106,7 @@ func importWarning(read *zonefile.Read, zone string) string {
 // for which none is possible.
 func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	read.Zone.Records = slices.Clone(read.Zone.Records)
-	validate.MakeAliases(f.Zones(), &read.Zone, func(i int, err field.Error) bool {
+	gslbfarm.MakeAliases(f.Zones(), &read.Zone, func(i int, err field.Error) bool {
 		out = append(out, zonefile.Problem{Line: read.Lines[i], Text: err.Message})
 		return true
 	})
@@ -175,7 +175,7 @@ func namedAs(z *farm.Zone, list []farm.Record) iter.Seq2[int, farm.Record] {
 // these lines of a file. was is the zone before their addition, or nil.
 func brokenRules(f *farm.Farm, was, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	first := z.Len() - len(lines)
-	validate.CheckEdited(f, was, z, func(i int, err field.Error) bool {
+	gslbfarm.CheckEdited(f, was, z, func(i int, err field.Error) bool {
 		if z.At(i).Type != farm.RecordALIAS { // makeAliases reports these
 			line := 0
 			if i >= first {

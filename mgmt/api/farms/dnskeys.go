@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 func (s *Resource) keyOperations() []*rest.Operation {
@@ -22,7 +22,7 @@ func (s *Resource) keyOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the keys of a zone", s.listKeys),
 		rest.Op(rest.Post, all, rbac.FarmModify, "Create the next key of a zone", s.createKey).Created().Edits(),
-		rest.Op(rest.Put, one, rbac.FarmModify, "Activate a key of a zone", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits().Forces(),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Activate a key of a zone", s.updateKey).Body(&gslbfarm.KeyUpdate).Edits().Forces(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a key of a zone", s.deleteKey).Edits().Forces(),
 	}
 }
@@ -133,7 +133,7 @@ func (s *Resource) updateKey(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.ZoneKeyUpdate)
+	values, err := rest.Decode(c, &gslbfarm.KeyUpdate)
 	if err != nil {
 		return rest.Changed{}, err
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // dnsFarms implements profile for gslb farms.
-type dnsFarms struct{ validate.Profile }
+type dnsFarms struct{ profile.Profile }
 
 func (dnsFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileGSLB} }
 
@@ -46,7 +47,7 @@ func (dnsFarms) shapes() (details, summary reflect.Type) {
 }
 
 var dnsServices = servicesOf[farm.DNSService, DNSServiceView]{
-	creation: &validate.DNSServiceCreate, change: &validate.DNSServiceUpdate,
+	creation: &gslbfarm.ServiceCreate, change: &gslbfarm.ServiceUpdate,
 	list: func(f *farm.Farm) *[]farm.DNSService { return &f.Global.Services }, view: (*Resource).dnsServiceView,
 	rules: func(*farm.DNSService) map[string]int { return nil },
 	kept: func(f *farm.Farm, name string) error {

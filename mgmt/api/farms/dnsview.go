@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 // DNSFarmView describes a gslb farm without its services and zones.
@@ -28,13 +28,13 @@ type aboutDNSFarm struct {
 }
 
 func (aboutDNSFarm) Table() (string, []field.Answered) {
-	return "DNSFarmView", validate.DNSFarmAnswer.Answers()
+	return "DNSFarmView", gslbfarm.Answer.Answers()
 }
 
 func (s *Resource) dnsFarmView(c *rest.Call, f *farm.Farm) DNSFarmView {
 	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
-	return DNSFarmView{Fields: validate.DNSFarmAnswer.Answer(f), About: aboutDNSFarm{
+	return DNSFarmView{Fields: gslbfarm.Answer.Answer(f), About: aboutDNSFarm{
 		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.VPort, Listener: string(farm.ProfileGSLB), Warnings: s.deps.State.Warnings(c, f),
 	}}
@@ -68,7 +68,7 @@ type aboutDNSService struct {
 }
 
 func (aboutDNSService) Table() (string, []field.Answered) {
-	return "DNSServiceView", validate.DNSServiceUpdate.Answers()
+	return "DNSServiceView", gslbfarm.ServiceUpdate.Answers()
 }
 
 func (s *Resource) dnsServiceView(c *rest.Call, g farm.Group) DNSServiceView {
@@ -76,7 +76,7 @@ func (s *Resource) dnsServiceView(c *rest.Call, g farm.Group) DNSServiceView {
 	for i := range g.Backends() {
 		list = append(list, s.dnsBackendView(c, g, i))
 	}
-	return DNSServiceView{Fields: validate.DNSServiceUpdate.Answer(g.Farm.Global.Service(g.Name())), About: aboutDNSService{
+	return DNSServiceView{Fields: gslbfarm.ServiceUpdate.Answer(g.Farm.Global.Service(g.Name())), About: aboutDNSService{
 		ID: g.Name(), ServiceState: s.deps.State.Now(c).ServiceState(g), Backends: list}}
 }
 
@@ -95,13 +95,13 @@ type aboutDNSBackend struct {
 }
 
 func (aboutDNSBackend) Table() (string, []field.Answered) {
-	return "DNSBackendView", validate.DNSBackendAnswer.Answers()
+	return "DNSBackendView", gslbfarm.BackendAnswer.Answers()
 }
 
 func (s *Resource) dnsBackendView(c *rest.Call, g farm.Group, i int) DNSBackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return DNSBackendView{Fields: called(c, b, validate.DNSBackendAnswer.Answer(b)), About: aboutDNSBackend{
+	return DNSBackendView{Fields: called(c, b, gslbfarm.BackendAnswer.Answer(b)), About: aboutDNSBackend{
 		ID: g.Number(i), IP: b.ShownAddress(), Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i),
 		Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r}}
 }
@@ -119,11 +119,11 @@ type aboutZone struct {
 }
 
 func (aboutZone) Table() (string, []field.Answered) {
-	return "ZoneView", validate.ZoneUpdate.Answers()
+	return "ZoneView", gslbfarm.ZoneUpdate.Answers()
 }
 
 func zoneView(z *farm.Zone, of detail) ZoneView {
-	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: z.Len(), Types: recordTypes(z)}}
+	v := ZoneView{Fields: gslbfarm.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: z.Len(), Types: recordTypes(z)}}
 	if of == everything || of == smallZones && z.Len() <= mostListed {
 		v.About.Resources = recordViews(z)
 	}
@@ -176,11 +176,11 @@ type aboutRecord struct {
 }
 
 func (aboutRecord) Table() (string, []field.Answered) {
-	return "RecordView", validate.RecordUpdate.Answers()
+	return "RecordView", gslbfarm.RecordUpdate.Answers()
 }
 
 func recordView(z *farm.Zone, r *farm.Record) RecordView {
-	return RecordView{Fields: validate.RecordUpdate.Answer(r), About: aboutRecord{ID: int(r.ID) - 1, Zone: z.Name}}
+	return RecordView{Fields: gslbfarm.RecordUpdate.Answer(r), About: aboutRecord{ID: int(r.ID) - 1, Zone: z.Name}}
 }
 
 func recordViews(z *farm.Zone) []RecordView {

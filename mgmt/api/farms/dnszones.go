@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 )
 
 func (s *Resource) zoneOperations() []*rest.Operation {
@@ -25,13 +25,13 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 	)
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the zones of a farm", s.listZones).With(recordsQuery, aboutRecords),
-		rest.Op(rest.Post, all, rbac.FarmModify, "Create a zone", s.createZone).Body(&validate.ZoneCreate).Created().Edits(),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create a zone", s.createZone).Body(&gslbfarm.ZoneCreate).Created().Edits(),
 		rest.Op(rest.Get, one, rbac.Open, "Get a zone", s.getZone).With(recordsQuery, aboutRecords),
-		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a zone", s.updateZone).Body(&validate.ZoneUpdate).Edits().Forces(),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a zone", s.updateZone).Body(&gslbfarm.ZoneUpdate).Edits().Forces(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a zone", s.deleteZone).Edits().Forces(),
 		rest.Op(rest.Get, resources, rbac.Open, "List the resources of a zone", s.listRecords).With(searchQuery, aboutSearch),
-		rest.Op(rest.Post, resources, rbac.FarmModify, "Create a resource of a zone", s.createRecord).Body(&validate.RecordCreate).Created().Edits(),
-		rest.Op(rest.Put, resources+"/{resource}", rbac.FarmModify, "Modify a resource of a zone", s.updateRecord).Body(&validate.RecordUpdate).Edits(),
+		rest.Op(rest.Post, resources, rbac.FarmModify, "Create a resource of a zone", s.createRecord).Body(&gslbfarm.RecordCreate).Created().Edits(),
+		rest.Op(rest.Put, resources+"/{resource}", rbac.FarmModify, "Modify a resource of a zone", s.updateRecord).Body(&gslbfarm.RecordUpdate).Edits(),
 		rest.Op(rest.Delete, resources+"/{resource}", rbac.FarmModify, "Delete a resource of a zone", s.deleteRecord).Edits(),
 	}
 }
@@ -139,7 +139,7 @@ func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.ZoneCreate)
+	values, err := rest.Decode(c, &gslbfarm.ZoneCreate)
 	if err != nil {
 		return rest.Changed{}, err
 	}
@@ -190,7 +190,7 @@ func tellSerial(out *rest.Changed, z *farm.Zone, v field.Value) {
 func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Changed) rest.Changed {
 	out.Status = s.deps.State.StatusOf(c, farmName)
 	if f, z, err := findZone(c.Config, farmName, name); err == nil {
-		out.Warning = c.Warning(validate.ZonePath(farmName, name), validate.ZoneWarning(f.Zones(), z))
+		out.Warning = c.Warning(gslbfarm.ZonePath(farmName, name), gslbfarm.ZoneWarning(f.Zones(), z))
 	}
 	return out
 }
@@ -200,7 +200,7 @@ func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Cha
 func trustWarnings(c *rest.Call, farmName string, zones ...farm.Zone) string {
 	var texts []string
 	for i := range zones {
-		if text := c.Warning(validate.ZonePath(farmName, zones[i].Name)); text != "" && !slices.Contains(texts, text) {
+		if text := c.Warning(gslbfarm.ZonePath(farmName, zones[i].Name)); text != "" && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
@@ -212,7 +212,7 @@ func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.ZoneUpdate)
+	values, err := rest.Decode(c, &gslbfarm.ZoneUpdate)
 	if err != nil {
 		return rest.Changed{}, err
 	}
@@ -272,7 +272,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 	if err != nil {
 		return none, err
 	}
-	values, err := rest.Decode(c, &validate.RecordCreate)
+	values, err := rest.Decode(c, &gslbfarm.RecordCreate)
 	if err != nil {
 		return none, err
 	}
@@ -287,7 +287,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
-		validate.ShortenOwner(z, &created)
+		gslbfarm.ShortenOwner(z, &created)
 		if err := answeredBy(f, z, &created); err != nil {
 			return err
 		}
@@ -307,7 +307,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 	added := now.At(now.Len() - 1)
 	return rest.Object[RecordView]{
 		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, &added),
-		Message: addedRecord(values.Get("type").Text(), &added, name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
+		Message: addedRecord(values.Get("type").Text(), &added, name), Status: s.deps.State.StatusOf(c, farmName), Warning: gslbfarm.ZoneWarning(f.Zones(), now),
 	}, nil
 }
 
@@ -324,7 +324,7 @@ func addedRecord(asked string, r *farm.Record, zone string) string {
 // does not exist.
 func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
 	if r.Type == farm.RecordALIAS {
-		if err := validate.CheckAlias(r.Data); err != nil {
+		if err := gslbfarm.CheckAlias(r.Data); err != nil {
 			return err
 		}
 		f.Zones().Alias(z, r)
@@ -380,7 +380,7 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 	if _, err := record(c, z); err != nil {
 		return rest.Changed{}, err
 	}
-	values, err := rest.Decode(c, &validate.RecordUpdate)
+	values, err := rest.Decode(c, &gslbfarm.RecordUpdate)
 	if err != nil {
 		return rest.Changed{}, err
 	}
@@ -398,7 +398,7 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		if err := values.Apply(&changed); err != nil {
 			return err
 		}
-		validate.ShortenOwner(z, &changed)
+		gslbfarm.ShortenOwner(z, &changed)
 		stored = changed.Name
 		if err := answeredBy(f, z, &changed); err != nil {
 			return err

@@ -9,11 +9,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // httpFarms implements profile for http farms.
-type httpFarms struct{ validate.Profile }
+type httpFarms struct{ profile.Profile }
 
 func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP, farm.ProfileHTTPS} }
 
@@ -40,7 +41,7 @@ func (httpFarms) shapes() (details, summary reflect.Type) {
 }
 
 var httpServices = servicesOf[farm.Service, ServiceView]{
-	creation: &validate.ServiceCreate, change: &validate.ServiceUpdate,
+	creation: &httpfarm.ServiceCreate, change: &httpfarm.ServiceUpdate,
 	list: func(f *farm.Farm) *[]farm.Service { return &f.HTTP.Services }, view: (*Resource).serviceView, rules: rulesOfService,
 }
 
@@ -60,7 +61,7 @@ func (httpFarms) rules(f *farm.Farm) map[string]int {
 	if f.HTTP == nil {
 		return nil
 	}
-	return countRules(&f.HTTP.HeaderRules, validate.AddRequest.Farm, validate.RemoveRequest.Farm)
+	return countRules(&f.HTTP.HeaderRules, httpfarm.AddRequest.Farm, httpfarm.RemoveRequest.Farm)
 }
 
 func (httpFarms) mayHaveCertificates(f *farm.Farm) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // PathPossibility reports whether a data path can serve a farm.
@@ -73,7 +73,7 @@ func askedPath(l *farm.L4) farm.DataPath {
 // serve.
 func (s *Resource) warnings(c *rest.Call, f *farm.Farm) []string {
 	list := s.deps.State.Warnings(c, f)
-	if text := validate.VIPWarning(f); text != "" {
+	if text := profile.VIPWarning(f); text != "" {
 		list = append(list, text)
 	}
 	return list

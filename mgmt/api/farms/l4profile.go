@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // l4Farms implements profile for l4xnat farms.
-type l4Farms struct{ validate.Profile }
+type l4Farms struct{ profile.Profile }
 
 func (l4Farms) words() []farm.Profile { return []farm.Profile{farm.ProfileL4} }
 

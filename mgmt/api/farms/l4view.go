@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 )
 
 // L4FarmView describes an l4xnat farm without its backends.
@@ -30,14 +30,14 @@ type aboutL4Farm struct {
 }
 
 func (aboutL4Farm) Table() (string, []field.Answered) {
-	return "L4FarmView", validate.L4FarmAnswer.Answers()
+	return "L4FarmView", l4farm.Answer.Answers()
 }
 
 func (s *Resource) l4FarmView(c *rest.Call, f *farm.Farm) L4FarmView {
 	carrier, why := f.Carrier()
 	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
-	return L4FarmView{Fields: validate.L4FarmAnswer.Answer(f), About: aboutL4Farm{
+	return L4FarmView{Fields: l4farm.Answer.Answer(f), About: aboutL4Farm{
 		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.L4.PortsText(), Listener: string(farm.ProfileL4),
 		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(c, f),
@@ -66,13 +66,13 @@ type aboutL4Backend struct {
 }
 
 func (aboutL4Backend) Table() (string, []field.Answered) {
-	return "L4BackendView", validate.L4BackendAnswer.Answers()
+	return "L4BackendView", l4farm.BackendAnswer.Answers()
 }
 
 func (s *Resource) l4BackendView(c *rest.Call, g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return L4BackendView{Fields: called(c, b, validate.L4BackendAnswer.Answer(b)), About: aboutL4Backend{
+	return L4BackendView{Fields: called(c, b, l4farm.BackendAnswer.Answer(b)), About: aboutL4Backend{
 		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }

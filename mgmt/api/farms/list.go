@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 func (s *Resource) listFarms(c *rest.Call) (rest.List[state.FarmLine], error) {
@@ -84,6 +84,6 @@ func (s *Resource) farmOperations() []*rest.Operation {
 		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm).Edits().Forces(),
 		rest.Op(rest.Get, "/farms/{farm}/summary", rbac.Open, "Get the summary of a farm", s.getFarmSummary),
 		rest.Op(rest.Get, "/farms/{farm}/status", rbac.Open, "Get the status of a farm", s.getFarmStatus),
-		rest.Op(rest.Put, "/farms/{farm}/actions", rbac.FarmAction, "Start, stop or restart a farm", s.actOnFarm).Body(&validate.FarmAction).Edits(),
+		rest.Op(rest.Put, "/farms/{farm}/actions", rbac.FarmAction, "Start, stop or restart a farm", s.actOnFarm).Body(&profile.FarmAction).Edits(),
 	}
 }

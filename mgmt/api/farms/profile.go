@@ -9,14 +9,14 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
-// profile holds the API's knowledge of one profile, in addition to validation. A new
+// descriptor holds the API's knowledge of one profile, in addition to validation. A new
 // profile is a type in a file of its own and an entry in profiles.
-type profile interface {
-	validate.Profile
+type descriptor interface {
+	profile.Profile
 
 	// words returns the names of the profile in responses and filters; module returns the
 	// module that lists its farms.
@@ -46,27 +46,27 @@ type profile interface {
 	question(body map[string]any) (explain.Question, error)
 }
 
-var profiles = []profile{
-	httpFarms{validate.ProfileNamed(farm.ProfileHTTP)},
-	l4Farms{validate.ProfileNamed(farm.ProfileL4)},
-	dnsFarms{validate.ProfileNamed(farm.ProfileGSLB)},
+var profiles = []descriptor{
+	httpFarms{profile.Named(farm.ProfileHTTP)},
+	l4Farms{profile.Named(farm.ProfileL4)},
+	dnsFarms{profile.Named(farm.ProfileGSLB)},
 }
 
 // ProfileOf returns the profile of a farm.
-func ProfileOf(f *farm.Farm) profile { return profileNamed(validate.ProfileOf(f).Name()) }
+func ProfileOf(f *farm.Farm) descriptor { return profileNamed(profile.Of(f).Name()) }
 
-func profileNamed(name farm.Profile) profile {
-	return profiles[max(0, slices.IndexFunc(profiles, func(p profile) bool { return p.Name() == name }))]
+func profileNamed(name farm.Profile) descriptor {
+	return profiles[max(0, slices.IndexFunc(profiles, func(p descriptor) bool { return p.Name() == name }))]
 }
 
 // ModuleOf returns the module that lists a farm.
 func ModuleOf(f *farm.Farm) Module { return ProfileOf(f).module() }
 
 // ProfileWords returns the names of all profiles in responses and filters.
-func ProfileWords() []farm.Profile { return eachProfile(profile.words) }
+func ProfileWords() []farm.Profile { return eachProfile(descriptor.words) }
 
 // eachProfile concatenates the results of say for all profiles, in order.
-func eachProfile[T any](say func(profile) []T) (all []T) {
+func eachProfile[T any](say func(descriptor) []T) (all []T) {
 	for _, p := range profiles {
 		all = append(all, say(p)...)
 	}
@@ -87,17 +87,17 @@ func (a summary) MarshalJSON() ([]byte, error) { return json.Marshal(a.of) }
 
 // Schema describes the response as one of its variants.
 func (details) Schema(r rest.Registry) *rest.Schema {
-	return oneOf(r, func(p profile) reflect.Type { shape, _ := p.shapes(); return shape })
+	return oneOf(r, func(p descriptor) reflect.Type { shape, _ := p.shapes(); return shape })
 }
 
 // Schema describes the response as one of its variants.
 func (summary) Schema(r rest.Registry) *rest.Schema {
-	return oneOf(r, func(p profile) reflect.Type { _, shape := p.shapes(); return shape })
+	return oneOf(r, func(p descriptor) reflect.Type { _, shape := p.shapes(); return shape })
 }
 
 // oneOf returns the schema of a response that has one variant per profile.
-func oneOf(r rest.Registry, shape func(profile) reflect.Type) *rest.Schema {
-	all := eachProfile(func(p profile) []*rest.Schema {
+func oneOf(r rest.Registry, shape func(descriptor) reflect.Type) *rest.Schema {
+	all := eachProfile(func(p descriptor) []*rest.Schema {
 		if of := shape(p); of != nil {
 			return []*rest.Schema{r.Schema(of, true, "")}
 		}

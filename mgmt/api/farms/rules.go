@@ -10,31 +10,31 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // ruleOperations returns the operations of all rule lists of farms and services.
 func (s *Resource) ruleOperations() []*rest.Operation {
 	return slices.Concat(
-		listOperations(s, &validate.AddRequest, showAdd), listOperations(s, &validate.RemoveRequest, showRemove),
-		listOperations(s, &validate.ReplaceRequest, showReplace), listOperations(s, &validate.AddResponse, showAdd),
-		listOperations(s, &validate.RemoveResponse, showRemove), listOperations(s, &validate.ReplaceResponse, showReplace),
-		listOperations(s, &validate.Rewrites, showRewrite))
+		listOperations(s, &httpfarm.AddRequest, showAdd), listOperations(s, &httpfarm.RemoveRequest, showRemove),
+		listOperations(s, &httpfarm.ReplaceRequest, showReplace), listOperations(s, &httpfarm.AddResponse, showAdd),
+		listOperations(s, &httpfarm.RemoveResponse, showRemove), listOperations(s, &httpfarm.ReplaceResponse, showReplace),
+		listOperations(s, &httpfarm.Rewrites, showRewrite))
 }
 
 // ruleList serves one rule list of farms or of services.
 type ruleList[T comparable, V any] struct {
 	s      *Resource
 	name   string
-	kind   *validate.RuleList[T]
+	kind   *httpfarm.RuleList[T]
 	change field.Table[T]
 	show   func(int, T) V
 	// of finds the list of the farm or service in the path.
 	of func(c *rest.Call, cfg *farm.Config) (list *[]T, owner string, err error)
 }
 
-func listOperations[T comparable, V any](s *Resource, kind *validate.RuleList[T], show func(int, T) V) []*rest.Operation {
+func listOperations[T comparable, V any](s *Resource, kind *httpfarm.RuleList[T], show func(int, T) V) []*rest.Operation {
 	l := ruleList[T, V]{s: s, name: kind.Service, kind: kind, change: kind.Rule.Optional(), show: show}
 	l.of = func(c *rest.Call, cfg *farm.Config) (*[]T, string, error) {
 		g, err := rest.FindServiceGroup(cfg, c.Param("farm"), c.Param("service"))
@@ -75,7 +75,7 @@ func (l ruleList[T, V]) operations(path, whose string) []*rest.Operation {
 		rest.Op(rest.Delete, path+"/{rule}", rbac.FarmModify, "Delete a "+what, l.remove).Edits(),
 	}
 	if l.kind.Moves {
-		out = append(out, rest.Op(rest.Post, path+"/{rule}/actions", rbac.FarmModify, "Move a "+what, l.move).Body(&validate.RuleMove).Edits())
+		out = append(out, rest.Op(rest.Post, path+"/{rule}/actions", rbac.FarmModify, "Move a "+what, l.move).Body(&httpfarm.RuleMove).Edits())
 	}
 	return out
 }
@@ -202,7 +202,7 @@ func (l ruleList[T, V]) move(c *rest.Call) (rest.Object[Moved], error) {
 	if err != nil {
 		return rest.Object[Moved]{}, err
 	}
-	values, err := rest.Decode(c, &validate.RuleMove)
+	values, err := rest.Decode(c, &httpfarm.RuleMove)
 	if err != nil {
 		return rest.Object[Moved]{}, err
 	}

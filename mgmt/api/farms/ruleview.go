@@ -3,7 +3,7 @@ package farms
 import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // Rules of a list as the API shows them. ID is the position from 0.
@@ -58,14 +58,14 @@ func shownRules[T, V any](rules []T, show func(int, T) V) []V {
 
 // rulesOfService returns the length of each rule list of a service.
 func rulesOfService(v *farm.Service) map[string]int {
-	out := countRules(&v.HeaderRules, validate.AddRequest.Service, validate.RemoveRequest.Service)
-	out[validate.Rewrites.Service] = len(v.Rewrites)
+	out := countRules(&v.HeaderRules, httpfarm.AddRequest.Service, httpfarm.RemoveRequest.Service)
+	out[httpfarm.Rewrites.Service] = len(v.Rewrites)
 	return out
 }
 
 func countRules(r *farm.HeaderRules, add, remove string) map[string]int {
 	return map[string]int{
-		add: len(r.AddRequest), remove: len(r.RemoveRequest), validate.ReplaceRequest.Service: len(r.ReplaceRequest),
-		validate.AddResponse.Service: len(r.AddResponse), validate.RemoveResponse.Service: len(r.RemoveResponse), validate.ReplaceResponse.Service: len(r.ReplaceResponse),
+		add: len(r.AddRequest), remove: len(r.RemoveRequest), httpfarm.ReplaceRequest.Service: len(r.ReplaceRequest),
+		httpfarm.AddResponse.Service: len(r.AddResponse), httpfarm.RemoveResponse.Service: len(r.RemoveResponse), httpfarm.ReplaceResponse.Service: len(r.ReplaceResponse),
 	}
 }

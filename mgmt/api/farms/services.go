@@ -10,8 +10,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // services holds the API's knowledge of the services of one profile. Implementations use
@@ -81,7 +82,7 @@ func (l servicesOf[T, V]) create(s *Resource, c *rest.Call, f *farm.Farm) (rest.
 	return rest.Changed{
 		Description: "New service of farm " + farmName, Params: values.Sent(),
 		Message: fmt.Sprintf("The service %s has been created in farm %s.", name, farmName),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.ServicePath(farmName, name)),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(profile.ServicePath(farmName, name)),
 	}, nil
 }
 
@@ -109,7 +110,7 @@ func (l servicesOf[T, V]) update(s *Resource, c *rest.Call, g farm.Group) (rest.
 	return rest.Changed{
 		Description: fmt.Sprintf("Modify service %s of farm %s", name, farmName), Params: values.Sent(),
 		Message: fmt.Sprintf("Some parameters have been changed in service %s of farm %s.", name, farmName),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.ServicePath(farmName, name)),
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: c.Warning(profile.ServicePath(farmName, name)),
 	}, nil
 }
 
@@ -147,7 +148,7 @@ func (of serviceFields) Params() []field.Param { return paramsOf(of.Variants()) 
 
 // Variants returns the fields by profile.
 func (of serviceFields) Variants() []rest.Variant {
-	return eachProfile(func(p profile) []rest.Variant {
+	return eachProfile(func(p descriptor) []rest.Variant {
 		own := p.services()
 		if own == nil {
 			return nil
@@ -167,7 +168,7 @@ func (s *Resource) serviceOperations() []*rest.Operation {
 		rest.Op(rest.Get, one, rbac.Open, "Get a service", s.getService),
 		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a service", s.updateService).Body(serviceFields{}).Edits(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a service", s.deleteService).Edits(),
-		rest.Op(rest.Post, one+"/actions", rbac.FarmModify, "Move a service", s.moveService).Body(&validate.ServiceMove).Edits(),
+		rest.Op(rest.Post, one+"/actions", rbac.FarmModify, "Move a service", s.moveService).Body(&httpfarm.ServiceMove).Edits(),
 	}
 }
 
@@ -185,7 +186,7 @@ func (a serviceAnswer) MarshalJSON() ([]byte, error) { return json.Marshal(a.of)
 
 // Schema describes the response as one of its variants.
 func (serviceAnswer) Schema(r rest.Registry) *rest.Schema {
-	return oneOf(r, func(p profile) reflect.Type {
+	return oneOf(r, func(p descriptor) reflect.Type {
 		if own := p.services(); own != nil {
 			return own.shape()
 		}
@@ -258,7 +259,7 @@ func (s *Resource) moveService(c *rest.Call) (rest.Object[Moved], error) {
 	if err != nil {
 		return rest.Object[Moved]{}, err
 	}
-	values, err := rest.Decode(c, &validate.ServiceMove)
+	values, err := rest.Decode(c, &httpfarm.ServiceMove)
 	if err != nil {
 		return rest.Object[Moved]{}, err
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
 // FarmView describes an http farm. The lists at the end have operations of their own.
@@ -33,14 +33,14 @@ type aboutFarm struct {
 }
 
 func (aboutFarm) Table() (string, []field.Answered) {
-	return "FarmView", validate.FarmAnswer.Answers()
+	return "FarmView", httpfarm.Answer.Answers()
 }
 
 func (s *Resource) farmView(c *rest.Call, f *farm.Farm) FarmView {
 	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
 	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
-	return FarmView{Fields: validate.FarmAnswer.Answer(f), About: aboutFarm{
+	return FarmView{Fields: httpfarm.Answer.Answer(f), About: aboutFarm{
 		FarmName: f.Name, Profile: state.ShownProfile(f), Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.VPort, Certificates: listedCertificates(f),
 		AddHeader: shownRules(h.AddRequest, showAdd), HeadRemove: shownRules(h.RemoveRequest, showRemove),
@@ -139,12 +139,12 @@ type aboutService struct {
 }
 
 func (aboutService) Table() (string, []field.Answered) {
-	return "ServiceView", validate.ServiceAnswer.Answers()
+	return "ServiceView", httpfarm.ServiceAnswer.Answers()
 }
 
 func (s *Resource) serviceView(c *rest.Call, g farm.Group) ServiceView {
 	v := g.Service
-	return ServiceView{Fields: validate.ServiceAnswer.Answer(v), About: aboutService{
+	return ServiceView{Fields: httpfarm.ServiceAnswer.Answer(v), About: aboutService{
 		ID: v.Name, ServiceState: s.deps.State.Now(c).ServiceState(g), Backends: s.backendViews(c, g),
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
@@ -169,7 +169,7 @@ type aboutBackend struct {
 }
 
 func (aboutBackend) Table() (string, []field.Answered) {
-	return "BackendView", validate.BackendAnswer.Answers()
+	return "BackendView", httpfarm.BackendAnswer.Answers()
 }
 
 func (s *Resource) backendViews(c *rest.Call, g farm.Group) []BackendView {
@@ -185,7 +185,7 @@ func (s *Resource) backendViews(c *rest.Call, g farm.Group) []BackendView {
 func (s *Resource) backendView(c *rest.Call, g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return BackendView{Fields: called(c, b, validate.BackendAnswer.Answer(b)), About: aboutBackend{
+	return BackendView{Fields: called(c, b, httpfarm.BackendAnswer.Answer(b)), About: aboutBackend{
 		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/example"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // Varied is a body with one variant per profile.
@@ -61,7 +61,7 @@ func (o *Operation) fieldsMedia(schemas huma.Registry) *huma.MediaType {
 // names reports whether word is a name of the profile.
 func names(p farm.Profile, word any) bool {
 	text, is := word.(string)
-	return is && validate.ProfileNamed(farm.Profile(text)).Name() == p
+	return is && profile.Named(farm.Profile(text)).Name() == p
 }
 
 // bodyName returns the schema name of the body, e.g. PutFarmsFarm. The profile follows if

@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // dryRun is the query parameter of a dry run.
@@ -129,12 +130,12 @@ func (c *Call) raised() (out []field.Error) {
 		for i := range next.Farms {
 			f := &next.Farms[i]
 			if was := c.Config.Farm(f.Name); was != nil && was.Same(f) {
-				same[validate.FarmPath(f.Name)] = true
+				same[profile.FarmPath(f.Name)] = true
 			}
 		}
 	}
 	for _, w := range c.tried.Warnings {
-		if c.concerns(w.Path) && !same[validate.FarmOf(w.Path)] {
+		if c.concerns(w.Path) && !same[profile.FarmOf(w.Path)] {
 			out = append(out, w)
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // FuzzBodies sends arbitrary bytes to the decoder of every kind of body. None may panic. An
@@ -43,23 +45,23 @@ func FuzzBodies(f *testing.F) {
 				t.Fatalf("we read %v, the standard library %v (%v)", body, same, err)
 			}
 		}
-		try(t, &validate.FarmCreate, body, farm.Farm{})
-		try(t, &validate.L4FarmCreate, body, farm.Farm{})
-		try(t, &validate.FarmUpdate, body, farm.Farm{})
-		try(t, &validate.L4FarmUpdate, body, farm.Farm{})
-		try(t, &validate.L4BackendCreate, body, farm.Backend{})
-		try(t, &validate.L4BackendUpdate, body, farm.Backend{})
-		try(t, &validate.FarmAction, body, farm.Farm{})
-		try(t, &validate.ServiceCreate, body, farm.Service{})
-		try(t, &validate.ServiceUpdate, body, farm.Service{})
-		try(t, &validate.ServiceMove, body, farm.Service{})
-		try(t, &validate.BackendCreate, body, farm.Backend{})
-		try(t, &validate.BackendUpdate, body, farm.Backend{})
-		try(t, &validate.Maintenance, body, farm.Backend{})
-		try(t, &validate.AddRequest.Rule, body, farm.HeaderAdd{})
-		try(t, &validate.RemoveRequest.Rule, body, farm.HeaderRemove{})
-		try(t, &validate.ReplaceRequest.Rule, body, farm.HeaderReplace{})
-		try(t, &validate.Rewrites.Rule, body, farm.URLRewrite{})
+		try(t, &httpfarm.Create, body, farm.Farm{})
+		try(t, &l4farm.Create, body, farm.Farm{})
+		try(t, &httpfarm.Update, body, farm.Farm{})
+		try(t, &l4farm.Update, body, farm.Farm{})
+		try(t, &l4farm.BackendCreate, body, farm.Backend{})
+		try(t, &l4farm.BackendUpdate, body, farm.Backend{})
+		try(t, &profile.FarmAction, body, farm.Farm{})
+		try(t, &httpfarm.ServiceCreate, body, farm.Service{})
+		try(t, &httpfarm.ServiceUpdate, body, farm.Service{})
+		try(t, &httpfarm.ServiceMove, body, farm.Service{})
+		try(t, &httpfarm.BackendCreate, body, farm.Backend{})
+		try(t, &httpfarm.BackendUpdate, body, farm.Backend{})
+		try(t, &profile.Maintenance, body, farm.Backend{})
+		try(t, &httpfarm.AddRequest.Rule, body, farm.HeaderAdd{})
+		try(t, &httpfarm.RemoveRequest.Rule, body, farm.HeaderRemove{})
+		try(t, &httpfarm.ReplaceRequest.Rule, body, farm.HeaderReplace{})
+		try(t, &httpfarm.Rewrites.Rule, body, farm.URLRewrite{})
 		_ = checkNames(sample{}, body)
 	})
 }

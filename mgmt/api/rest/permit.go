@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // The right to change a farm does not cover the objects that it refers to: a health check,
@@ -97,7 +98,7 @@ func (c *Call) permitLog(before *farm.Config, old, f *farm.Farm) error {
 	}
 	for i := range before.Farms {
 		if other := &before.Farms[i]; logFile(other) == name && !c.mayFarm(other.ID) {
-			return &field.Error{Path: validate.FarmPath(f.Name), Field: "log_file", Message: "log_file must not be that of a farm of another group, got " + Quote(name)}
+			return &field.Error{Path: profile.FarmPath(f.Name), Field: "log_file", Message: "log_file must not be that of a farm of another group, got " + Quote(name)}
 		}
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 const (
@@ -64,9 +64,9 @@ func linkedIn(before, after *farm.Config, was, is []farm.Farm) (out []linked) {
 			command, known := commands[name]
 			switch {
 			case before.Farm(f.Name) == nil || stopped[f.ID]:
-				out = append(out, linked{g, validate.FarmPath(f.Name)})
+				out = append(out, linked{g, profile.FarmPath(f.Name)})
 			case !there || was != name:
-				out = append(out, linked{g, validate.LinkPath(g)})
+				out = append(out, linked{g, profile.LinkPath(g)})
 			case known && command != now.Command:
 				out = append(out, linked{g, check.Path(name)})
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // exportConfig responds with the whole configuration as a document.
@@ -106,7 +107,7 @@ func (s *Resource) foreignVIPs(cfg *farm.Config) []string {
 		if f.Stopped {
 			continue
 		}
-		if err := validate.LocalVIP(f.VIP, local); err != nil {
+		if err := profile.LocalVIP(f.VIP, local); err != nil {
 			out = append(out, fmt.Sprintf("farm %s: %v", f.Name, err))
 		}
 	}

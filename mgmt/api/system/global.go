@@ -78,7 +78,7 @@ func (s *Resource) getGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) 
 }
 
 func (s *Resource) setGlobal(c *rest.Call) (rest.Object[GlobalSettings], error) {
-	body, err := c.Object(&system.Global)
+	body, err := c.Object(&system.Settings)
 	if err != nil {
 		return rest.Object[GlobalSettings]{}, err
 	}

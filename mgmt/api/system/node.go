@@ -52,7 +52,7 @@ func (s *Resource) readNode(body map[string]any) (node, error) {
 	maps.DeleteFunc(own, func(name string, _ any) bool {
 		return name == settingNames || name == minTTL || name == maxTTL || name == sessionTime
 	})
-	values, err := system.Global.Decode("", own)
+	values, err := system.Settings.Decode("", own)
 	if err != nil {
 		return n, err
 	}

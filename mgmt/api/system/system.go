@@ -38,8 +38,8 @@ func (s *Resource) systemOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/system/version", rbac.Open, "Get the versions", s.version),
 		rest.Op(rest.Get, "/system/info", rbac.Open, "Get the capabilities of the API", s.info),
 		rest.Op(rest.Get, "/system/global", rbac.SystemMenu, "Get the settings of the appliance", s.getGlobal).Of(s.global),
-		rest.Op(rest.Post, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&system.Global).Of(s.global).Outlives(),
-		rest.Op(rest.Put, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&system.Global).Of(s.global).Outlives(),
+		rest.Op(rest.Post, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&system.Settings).Of(s.global).Outlives(),
+		rest.Op(rest.Put, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&system.Settings).Of(s.global).Outlives(),
 		rest.Op(rest.Get, "/status", rbac.SystemMenu, "Get the state of the appliance", s.applianceStatus),
 	}
 }

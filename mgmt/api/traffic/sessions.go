@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
 // SessionTable holds the persistence sessions of the engine, or of the kernel for kernel
@@ -123,7 +123,7 @@ func keptAs(g farm.Group, session string) string {
 
 // sessionOf converts a client identification into its stored form.
 func sessionOf(g farm.Group, session any) (string, error) {
-	return validate.ProfileOf(g.Farm).Session(g, session)
+	return profile.Of(g.Farm).Session(g, session)
 }
 
 // staticAt returns the position of the backend with that static session, -1 for none.

@@ -6,9 +6,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/format"
 )
 
-// Global are settings of the appliance outside of the configuration, stored by the
+// Settings are settings of the appliance outside of the configuration, stored by the
 // API.
-var Global = field.Table[resolve.Limits]{Fields: []field.Field[resolve.Limits]{
+var Settings = field.Table[resolve.Limits]{Fields: []field.Field[resolve.Limits]{
 	{Rule: field.Rule{Name: "api_names", Hints: field.Basic(field.AtAddress, "API host names"), Kind: field.List, Words: true, Null: true, Max: 32, MaxLen: 253, Format: "host name", Must: "a host name", MustList: "a list of host names",
 		About: "Additional host names that browsers may use for the API, besides the names in its certificate, the machine's host name with and without domain, and addresses."}},
 	{Rule: field.Rule{Name: "resolve_min_ttl", Hints: field.Advanced(field.AtTimeouts, "Min. TTL of addresses").In(field.Seconds), Kind: field.Number, Min: 1, Max: 86400, Null: true,
