@@ -81,6 +81,9 @@ type rule struct {
 	why    string
 }
 
+// ofCommands are the packages that groups of commands share.
+var ofCommands = []string{"cmd/cli/client", "cmd/cli/command", "cmd/cli/show", "cmd/cli/terminal", "core", "mgmt"}
+
 var rules = []rule{
 	{"core/farm", nil, "farm is the vocabulary: it imports nothing of ours"},
 	{"core/ascii", nil, "ascii imports nothing of ours"},
@@ -123,6 +126,11 @@ var rules = []rule{
 	{"github.com/sluicelb/sluice", nil, "the root carries the notice and imports nothing"},
 	{"bench/proxytest", []string{"bench", "sysnet/housetest"}, "proxytest lays networks out for tests of the bench"},
 	{"bench", []string{"bench", "core", "mgmt", "cmd/inherit", "cmd/supervisor"}, "bench uses public surfaces"},
+	{"cmd/cli/client", nil, "a client knows requests, not commands"},
+	{"cmd/cli/command", []string{"cmd/cli/client", "cmd/cli/excerpt", "cmd/cli/shell", "cmd/cli/show", "cmd/cli/terminal", "mgmt"}, "the toolkit knows no group of commands"},
+	{"cmd/cli/zones", ofCommands, "a group of commands knows no other"},
+	{"cmd/cli/people", ofCommands, "a group of commands knows no other"},
+	{"cmd/cli/certificates", ofCommands, "a group of commands knows no other"},
 	{"cmd/cli/show", []string{"cmd/cli/terminal"}, "how answers look knows no command"},
 	{"cmd/cli/shell", []string{"cmd/cli/terminal"}, "what is typed becomes words, not commands"},
 	{"cmd/cli/excerpt", nil, "a document and a difference are texts"},

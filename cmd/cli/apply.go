@@ -6,9 +6,12 @@ import (
 	"net/url"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
-func (c *client) applyCommand() *cobra.Command {
+func applyCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "apply -f FILE", Short: "Replace the configuration by a YAML or JSON document",
 		Long: `Replace the configuration by a YAML or JSON document. The difference to the
@@ -26,7 +29,7 @@ added, those with a known name are replaced, and all others stay.
 -f may be repeated and may be a directory: its files *.yaml, *.yml and *.json
 are read in the order of their names. All files together form one document.`,
 		Example: "  sluice apply -f shop.yaml --dry-run\n  sluice apply -f shop.yaml --comment 'new backend'\n  sluice apply -f shop.yaml --merge\n  sluice apply -f /etc/sluice/farms --yes\n  sluice apply -f farms.yaml -f checks.yaml\n  sluice export | sed s/8080/8081/ | sluice apply -f -",
-		Args:    exactly(0),
+		Args:    command.Exactly(0),
 	}
 	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
 	merge := cmd.Flags().Bool("merge", false, "the document is partial: keep farms and checks it does not name")
@@ -42,84 +45,86 @@ are read in the order of their names. All files together form one document.`,
 		if *merge {
 			query.Set("merge", "true")
 		}
-		return all.explained(c.apply(cmd, all, query, *dryRun, *comment))
+		return all.explained(applyDocuments(c, cmd, all, query, *dryRun, *comment))
 	}
 	return cmd
 }
 
-// apply shows the difference first. The change then applies only to the configuration that
+// applyDocuments shows the difference first. The change then applies only to the configuration that
 // the difference was computed for.
-func (c *client) apply(cmd *cobra.Command, all *documents, query url.Values, dryRun bool, comment string) error {
-	tried := request{query: query}.tried().query
+func applyDocuments(c *command.Line, cmd *cobra.Command, all *documents, query url.Values, dryRun bool,
+	comment string) error {
+	tried := client.Request{Query: query}.DryRun().Query
 	if comment != "" {
 		query.Set("comment", comment)
 	}
-	if c.showAPI && !dryRun || c.showYAML { // nothing is planned
-		_, err := c.sendDocument(cmd.Context(), all, query, "")
+	if c.ShowAPI && !dryRun || c.ShowYAML { // nothing is planned
+		_, err := sendDocument(c, cmd.Context(), all, query, "")
 		return err
 	}
-	plan, err := c.sendDocument(cmd.Context(), all, tried, "")
+	plan, err := sendDocument(c, cmd.Context(), all, tried, "")
 	if err != nil {
 		return err
 	}
-	planned, err := c.difference(cmd, plan)
+	planned, err := c.PrintDifference(cmd, plan)
 	if err != nil {
 		return err
 	}
 	unchanged := planned.Params.Unchanged == "true"
-	if dryRun || unchanged && !c.json { // programs get the response of applying, not of planning
-		return c.conclude(cmd, plan, planned, dryRun)
+	if dryRun || unchanged && !c.JSON { // programs get the response of applying, not of planning
+		return c.PrintResult(cmd, plan, planned, dryRun)
 	}
-	if !c.yes {
-		if err := c.ask(c.asker(), &planned.Params); err != nil {
+	if !c.Yes {
+		if err := c.Ask(c.Asker(), &planned.Params); err != nil {
 			return err
 		}
-		c.yes = true // already confirmed
+		c.Yes = true // already confirmed
 	}
-	done, err := c.sendDocument(cmd.Context(), all, query, plan.header.Get("ETag"))
+	done, err := sendDocument(c, cmd.Context(), all, query, plan.Header.Get("ETag"))
 	if err != nil {
 		return err
 	}
-	var result applied
-	if err := done.into(&result); err != nil {
+	var result command.Result
+	if err := done.Decode(&result); err != nil {
 		return err
 	}
-	return c.conclude(cmd, done, result, false)
+	return c.PrintResult(cmd, done, result, false)
 }
 
-func (c *client) sendDocument(ctx context.Context, all *documents, query url.Values, match string) (answer, error) {
-	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: all.text, files: all.names(), kind: documentType, match: match})
+func sendDocument(c *command.Line, ctx context.Context, all *documents, query url.Values,
+	match string) (client.Response, error) {
+	return c.Do(ctx, client.Request{Method: http.MethodPut, Path: "/config", Query: query, Body: all.text, Sources: all.names(), ContentType: command.DocumentType, IfMatch: match})
 }
 
-func (c *client) exportCommand() *cobra.Command {
+func exportCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "export", Short: "Print the configuration as a document: YAML, or JSON with --json",
-		Example: "  sluice export > sluice.yaml\n  sluice export --json", Args: exactly(0),
+		Example: "  sluice export > sluice.yaml\n  sluice export --json", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"format": {"yaml"}}
-			if c.json {
+			if c.JSON {
 				query.Set("format", "json")
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/config", query: query})
-			return c.orJSON(cmd, a, err)
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/config", Query: query})
+			return c.FinishJSON(cmd, a, err)
 		},
 	}
 }
 
-func (c *client) reloadCommand() *cobra.Command {
+func reloadCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "reload", Short: "Apply the file given to `sluice run --config` again",
-		Example: "  sluice reload", Args: exactly(0),
+		Example: "  sluice reload", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/config/reload"})
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodPost, Path: "/config/reload"})
 			if err != nil {
 				return err
 			}
-			result, err := c.difference(cmd, a)
+			result, err := c.PrintDifference(cmd, a)
 			if err != nil {
 				return err
 			}
-			return c.conclude(cmd, a, result, false)
+			return c.PrintResult(cmd, a, result, false)
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 )
 
 func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
@@ -105,7 +106,7 @@ func TestAppliancesThatCannotBeReachedAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale := dataDirectory(t)
-	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(stale, cli.Socket), Net: "unix"})
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(stale, client.Socket), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}

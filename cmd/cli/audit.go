@@ -6,13 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-func (c *client) auditCommand() *cobra.Command {
+func auditCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "List API calls that changed something or were refused, newest first",
-		Example: "  sluice audit\n  sluice audit --limit 200 --before 1400\n  sluice audit export > audit.jsonl", Args: exactly(0),
+		Example: "  sluice audit\n  sluice audit --limit 200 --before 1400\n  sluice audit export > audit.jsonl", Args: command.Exactly(0),
 	}
 	limit := cmd.Flags().Int("limit", 50, "maximum number of calls")
 	before := cmd.Flags().Uint64("before", 0, "only calls with a lower number")
@@ -21,9 +22,9 @@ func (c *client) auditCommand() *cobra.Command {
 		if *before > 0 {
 			path += fmt.Sprintf("&before=%d", *before)
 		}
-		a, err := c.get(cmd.Context(), path)
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Get(cmd.Context(), path)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct {
 			Params []struct {
@@ -33,28 +34,28 @@ func (c *client) auditCommand() *cobra.Command {
 				Status                              int
 			}
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
 		s := show.NewSheet("NUMBER", "TIME", "USER", "SOURCE", "CALL", "STATUS", "MESSAGE")
 		for _, e := range body.Params {
-			s.Add(e.Number, when(e.Time), e.User, e.Source, e.Method+" "+e.Path, e.Status, e.Message)
+			s.Add(e.Number, command.FormatTime(e.Time), e.User, e.Source, e.Method+" "+e.Path, e.Status, e.Message)
 		}
-		return c.print(cmd, s)
+		return c.Print(cmd, s)
 	}
-	cmd.AddCommand(c.auditExport())
+	cmd.AddCommand(auditExport(c))
 	return cmd
 }
 
-func (c *client) auditExport() *cobra.Command {
+func auditExport(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "export", Short: "Print the whole audit log, oldest first, one line of JSON for each call", Example: "  sluice audit export > audit.jsonl", Args: exactly(0),
+		Use: "export", Short: "Print the whole audit log, oldest first, one line of JSON for each call", Example: "  sluice audit export > audit.jsonl", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), "/audit/export")
+			a, err := c.Get(cmd.Context(), "/audit/export")
 			if err != nil {
 				return err
 			}
-			_, err = cmd.OutOrStdout().Write(a.raw)
+			_, err = cmd.OutOrStdout().Write(a.Body)
 			return err
 		},
 	}

@@ -7,15 +7,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
-// number returns the API number of a backend, given its number, its address with or without
+// backendNumber returns the API number of a backend, given its number, its address with or without
 // port, its host name or its alias.
-func (c *client) number(ctx context.Context, o owner, word string) (string, error) {
+func backendNumber(c *command.Line, ctx context.Context, o owner, word string) (string, error) {
 	if isNumber(word) {
 		return word, nil
 	}
-	list, _, err := c.backends(ctx, o)
+	list, _, err := backendsOf(c, ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +50,7 @@ func find(list []backend, o owner, word string) (int, error) {
 	for _, i := range found {
 		numbers = append(numbers, strconv.Itoa(list[i].ID))
 	}
-	return 0, usagef("%q matches more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
+	return 0, command.Usagef("%q matches more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
 }
 
 // called reports whether a word names the backend. Different spellings of an IPv6 address

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -30,7 +32,7 @@ func (b backend) limit() any {
 	if b.MaxConns != nil && *b.MaxConns > 0 {
 		return *b.MaxConns
 	}
-	return opt(b.ConnectionLimit)
+	return command.Optional(b.ConnectionLimit)
 }
 
 // address returns the backend's address for display.
@@ -49,7 +51,9 @@ func backendSheet(services []service) *show.Sheet {
 	s := show.NewSheet(heading[skip(named):]...)
 	for _, v := range services {
 		for _, b := range v.Backends {
-			s.Add([]any{v.ID, b.ID, b.Status, shownAddress(b.IP, b.Resolution), opt(b.Port), opt(b.Weight), opt(b.Priority), b.limit(), opt(b.Alias)}[skip(named):]...)
+			s.Add([]any{v.ID, b.ID, b.Status, shownAddress(b.IP, b.Resolution), command.Optional(b.Port),
+				command.Optional(b.Weight),
+				command.Optional(b.Priority), b.limit(), command.Optional(b.Alias)}[skip(named):]...)
 		}
 		if len(v.Backends) == 0 && named {
 			s.Add(v.ID, "", "", v.Redirect)
@@ -66,16 +70,16 @@ func skip(named bool) int {
 	return 1
 }
 
-func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) error {
-	if c.json {
+func showBackend(c *command.Line, cmd *cobra.Command, b backend, at int, a client.Response) error {
+	if c.JSON {
 		var body struct {
 			Description string
 			Params      []json.RawMessage
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.printEnvelope(cmd, envelope{Description: body.Description, Params: body.Params[at]})
+		return c.PrintEnvelope(cmd, command.Envelope{Description: body.Description, Params: body.Params[at]})
 	}
 	limit := "connection_limit"
 	if b.MaxConns != nil || b.ServerNames != nil {
@@ -86,9 +90,9 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		name  string
 		value any
 	}{
-		{"id", b.ID}, {"status", b.Status}, {"configured", b.Configured}, {"maintenance", b.Maintenance}, {"actual", b.Actual}, {"ip", b.IP}, {"port", opt(b.Port)},
-		{"weight", opt(b.Weight)}, {"priority", opt(b.Priority)}, {limit, b.limit()},
-		{"timeout", opt(b.Timeout)}, {"contimeout", opt(b.Connect)}, {"source", opt(b.Source)}, {"mark", opt(b.Mark)}, {"alias", opt(b.Alias)},
+		{"id", b.ID}, {"status", b.Status}, {"configured", b.Configured}, {"maintenance", b.Maintenance}, {"actual", b.Actual}, {"ip", b.IP}, {"port", command.Optional(b.Port)},
+		{"weight", command.Optional(b.Weight)}, {"priority", command.Optional(b.Priority)}, {limit, b.limit()},
+		{"timeout", command.Optional(b.Timeout)}, {"contimeout", command.Optional(b.Connect)}, {"source", command.Optional(b.Source)}, {"mark", command.Optional(b.Mark)}, {"alias", command.Optional(b.Alias)},
 		{"server_names", strings.Join(b.ServerNames, ", ")},
 	} {
 		if strings.HasSuffix(line.name, "timeout") && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
@@ -103,5 +107,5 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		s.Add("problem", b.Problem)
 	}
 	s.AlignLeft()
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 )
 
 // canned is an appliance with fixed responses by path. It returns its data directory.
@@ -27,7 +28,7 @@ func canned(t *testing.T, answers map[string]string) string {
 func cannedFor(t *testing.T, answers map[string]string, asked func(*http.Request)) string {
 	t.Helper()
 	data := dataDirectory(t)
-	ln, err := net.Listen("unix", filepath.Join(data, cli.Socket))
+	ln, err := net.Listen("unix", filepath.Join(data, client.Socket))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,11 +193,11 @@ Backends (weight, priorities up to 1)
 Result
   ·  queued: full
 `},
-		{"version --json", "/system/version", `{"params":{"sluice_version":"7.7"}}`, "{\n  \"running\": \"7.7\",\n  \"version\": \"" + cli.Version + "\"\n}\n"},
-		{"version --json", "/other", ``, "{\n  \"running\": null,\n  \"version\": \"" + cli.Version + "\"\n}\n"},
-		{"version", "/system/version", `{"params":{"sluice_version":"` + cli.Version + `"}}`, "sluice " + cli.Version + "\n"},
-		{"version", "/system/version", `{"params":{"sluice_version":"7.7"}}`, "sluice " + cli.Version + "\nrunning: 7.7\n"},
-		{"version", "/other", ``, "sluice " + cli.Version + "\n"},
+		{"version --json", "/system/version", `{"params":{"sluice_version":"7.7"}}`, "{\n  \"running\": \"7.7\",\n  \"version\": \"" + client.Version + "\"\n}\n"},
+		{"version --json", "/other", ``, "{\n  \"running\": null,\n  \"version\": \"" + client.Version + "\"\n}\n"},
+		{"version", "/system/version", `{"params":{"sluice_version":"` + client.Version + `"}}`, "sluice " + client.Version + "\n"},
+		{"version", "/system/version", `{"params":{"sluice_version":"7.7"}}`, "sluice " + client.Version + "\nrunning: 7.7\n"},
+		{"version", "/other", ``, "sluice " + client.Version + "\n"},
 	} {
 		r := execute("", append([]string{"--data", canned(t, map[string]string{c.path: c.answer})}, strings.Fields(c.command)...)...)
 		want := strings.TrimPrefix(c.want, "\n")

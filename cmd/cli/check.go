@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
@@ -15,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
-func (c *client) checkCommand() *cobra.Command {
+func checkCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check -f FILE", Short: "Check a YAML or JSON document without a running appliance",
 		Long: `Check a YAML or JSON document by the rules of sluice apply, without a running
@@ -24,12 +26,12 @@ are checked when the document is applied: the existence of certificates, the
 addresses of host names, and conflicts of addresses. sluice.yaml(5) explains
 the fields.`,
 		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
-		Args:    noSuchCommand,
+		Args:    command.NoSuchCommand,
 	}
 	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(*files) == 0 {
-			return usagef("give a document with -f, or a sub-command: %s", strings.Join(names(cmd), ", "))
+			return command.Usagef("give a document with -f, or a sub-command: %s", strings.Join(command.SubCommandNames(cmd), ", "))
 		}
 		all, err := readDocuments(cmd, *files)
 		if err != nil {
@@ -41,14 +43,14 @@ the fields.`,
 		if err == nil {
 			warnings = rules.Warnings(cfg)
 		}
-		if c.json {
-			return c.printVerdict(cmd, err, warnings)
+		if c.JSON {
+			return printVerdict(c, cmd, err, warnings)
 		}
 		if err != nil {
 			return fmt.Errorf("%s cannot be applied:\n%s", all, all.located(err.Error()))
 		}
 		for i := range warnings {
-			warn(cmd, warnings[i].Error())
+			command.Warn(cmd, warnings[i].Error())
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be applied: %s.\n", show.Clean(all.String()), contents(cfg))
 		return err
@@ -64,7 +66,7 @@ func contents(cfg *farm.Config) string {
 			backends += len(g.Backends())
 		}
 	}
-	return counts(len(cfg.Farms), "farm") + ", " + counts(backends, "backend")
+	return command.Count(len(cfg.Farms), "farm") + ", " + command.Count(backends, "backend")
 }
 
 // finding is one error or warning in JSON output.
@@ -76,7 +78,7 @@ type finding struct {
 	Message string `json:"message"`
 }
 
-func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []field.Error) error {
+func printVerdict(c *command.Line, cmd *cobra.Command, broken error, warnings []field.Error) error {
 	verdict := struct {
 		Valid    bool      `json:"valid"`
 		Errors   []finding `json:"errors"`
@@ -89,10 +91,10 @@ func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []field
 	if err != nil {
 		return err
 	}
-	if err := c.printJSON(cmd, answer{raw: append(raw, '\n')}); err != nil || broken == nil {
+	if err := c.PrintJSON(cmd, client.Response{Body: append(raw, '\n')}); err != nil || broken == nil {
 		return err
 	}
-	return errInvalid
+	return command.ErrInvalid
 }
 
 // findings returns the errors of a document with their positions.

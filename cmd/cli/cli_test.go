@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
@@ -216,7 +217,7 @@ func TestWithoutAnApplianceTheErrorSaysWhatToDo(t *testing.T) {
 	if r.code != 1 || !strings.Contains(r.stderr, "no running sluice in "+dir) || !strings.Contains(r.stderr, "sluice run") {
 		t.Errorf("%+v", r)
 	}
-	if r := execute("", "--data", dir, "version"); r.code != 0 || !strings.Contains(r.stdout, cli.Version) {
+	if r := execute("", "--data", dir, "version"); r.code != 0 || !strings.Contains(r.stdout, client.Version) {
 		t.Errorf("version: %+v", r)
 	}
 	t.Setenv("SLUICE_DATA", filepath.Join(dir, "other"))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
 // allowed returns the permitted numbers of arguments; 8 stands for any number.
@@ -31,7 +32,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {
 		fmt.Fprintf(&all, "== %s\n%s\n", cmd.UseLine(), cmd.Short)
-		if long, settings, has := strings.Cut(cli.LongHelp(cmd), "Settings are given"); long != "" {
+		if long, settings, has := strings.Cut(command.LongHelp(cmd, command.OnTerminal), "Settings are given"); long != "" {
 			all.WriteString(indented("  ", strings.TrimSpace(long)))
 			if has {
 				said, _, _ := strings.Cut(settings, ":\n")
@@ -43,7 +44,7 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 			fmt.Fprintf(&all, "arguments: %v\n", allowed(cmd))
 		}
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-			if !cli.IsSetting(f) {
+			if !command.IsSetting(f) {
 				fmt.Fprintf(&all, "--%s -%s %s (%s): %s\n", f.Name, f.Shorthand, f.Value.Type(), f.DefValue, f.Usage)
 			}
 		})

@@ -9,15 +9,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-func (c *client) connCommand() *cobra.Command {
-	return parentCommand("conn", "Show and end the connections of l4xnat farms", `  sluice conn list
+func connCommand(c *command.Line) *cobra.Command {
+	return command.Parent("conn", "Show and end the connections of l4xnat farms", `  sluice conn list
   sluice conn list dns --backend 0 --limit 20
   sluice conn flush dns --backend 0
   sluice conn flush dns`,
-		c.connList(), c.connFlush())
+		connList(c), connFlush(c))
 }
 
 // connection is a connection of an l4xnat farm.
@@ -32,17 +34,17 @@ type connection struct {
 	BytesOut                           uint64 `json:"bytes_out"`
 }
 
-// which parses the farm and --backend.
-func (c *client) which(cmd *cobra.Command, args []string) (url.Values, error) {
+// connQuery parses the farm and --backend.
+func connQuery(c *command.Line, cmd *cobra.Command, args []string) (url.Values, error) {
 	query := url.Values{}
 	if len(args) == 1 {
 		query.Set("farm", args[0])
 	}
 	if backend, _ := cmd.Flags().GetString("backend"); cmd.Flags().Changed("backend") {
 		if len(args) == 0 {
-			return nil, usagef("--backend needs a farm; usage: %s", written(cmd))
+			return nil, command.Usagef("--backend needs a farm; usage: %s", command.UsageLine(cmd))
 		}
-		number, err := c.number(cmd.Context(), owner{farm: args[0]}, backend)
+		number, err := backendNumber(c, cmd.Context(), owner{farm: args[0]}, backend)
 		if err != nil {
 			return nil, err
 		}
@@ -51,42 +53,43 @@ func (c *client) which(cmd *cobra.Command, args []string) (url.Values, error) {
 	return query, nil
 }
 
-func (c *client) connList() *cobra.Command {
+func connList(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list [FARM]", Short: "List connections, at most 1000",
 		Example: "  sluice conn list dns\n  sluice conn list dns --backend 1 --json",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
-	c.backendFlag(cmd)
+	backendFlag(c, cmd)
 	limit := cmd.Flags().Int("limit", 100, "maximum number of connections, 1 to 1000")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 || *limit > 1000 {
-			return usagef("--limit must be a number from 1 to 1000, got %d", *limit)
+			return command.Usagef("--limit must be a number from 1 to 1000, got %d", *limit)
 		}
-		query, err := c.which(cmd, args)
+		query, err := connQuery(c, cmd, args)
 		if err != nil {
 			return err
 		}
 		query.Set("limit", strconv.Itoa(*limit))
-		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/connections", query: query})
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/connections", Query: query})
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct {
 			Params  []connection
 			Total   int `json:"total_connections"`
 			Warning string
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		warn(cmd, body.Warning)
+		command.Warn(cmd, body.Warning)
 		s := show.NewSheet("FARM", "BACKEND", "PROTOCOL", "STATE", "CLIENT", "VIP", "SERVER", "TIMEOUT", "IN", "OUT")
 		for _, v := range body.Params {
-			s.Add(v.Farm, v.ID, v.Protocol, v.State, endpoint(v.Client, v.ClientPort), endpoint(v.VIP, v.VPort), endpoint(v.BackendIP, v.BackendPort),
+			s.Add(v.Farm, v.ID, v.Protocol, v.State, endpoint(v.Client, v.ClientPort), endpoint(v.VIP, v.VPort),
+				endpoint(v.BackendIP, v.BackendPort),
 				v.Timeout, show.Size(v.BytesIn), show.Size(v.BytesOut))
 		}
-		if err := c.print(cmd, s.AlignRight(8, 9)); err != nil || body.Total == len(body.Params) {
+		if err := c.Print(cmd, s.AlignRight(8, 9)); err != nil || body.Total == len(body.Params) {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d of %d connections\n", len(body.Params), body.Total)
@@ -96,13 +99,13 @@ func (c *client) connList() *cobra.Command {
 }
 
 // backendFlag adds --backend with completion.
-func (c *client) backendFlag(cmd *cobra.Command) {
+func backendFlag(c *command.Line, cmd *cobra.Command) {
 	cmd.Flags().String("backend", "", "only connections to this backend of the farm (number or address)")
 	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return c.completeOwner(ownedBackend, nil)(cmd, args, "")
+		return completeOwner(c, ownedBackend, nil)(cmd, args, "")
 	})
 }
 
@@ -114,20 +117,20 @@ func endpoint(address string, port int) string {
 	return net.JoinHostPort(address, strconv.Itoa(port))
 }
 
-func (c *client) connFlush() *cobra.Command {
+func connFlush(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "flush [FARM]", Short: "End the connections of an l4xnat farm, of one of its backends, or of all farms",
 		Example: "  sluice conn flush dns\n  sluice conn flush dns --backend 1",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
-	c.backendFlag(cmd)
+	backendFlag(c, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		query, err := c.which(cmd, args)
+		query, err := connQuery(c, cmd, args)
 		if err != nil {
 			return err
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: "/connections", query: query})
-		return c.orSay(cmd, a, err)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodDelete, Path: "/connections", Query: query})
+		return c.Finish(cmd, a, err)
 	}
 	return cmd
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
 // documents are the files of a document, sent as one stream.
@@ -41,7 +44,7 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 			return nil, err
 		}
 		for _, name := range files {
-			text, err := readUpTo(cmd, name, maxDocument)
+			text, err := command.ReadFile(cmd, name, maxDocument)
 			if err != nil {
 				return nil, err
 			}
@@ -57,7 +60,7 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 // documentFiles returns the files of a directory, or the file itself.
 func documentFiles(path string) ([]string, error) {
 	if path == "" {
-		return nil, usagef("-f: give a file, a directory, or - for standard input")
+		return nil, command.Usagef("-f: give a file, a directory, or - for standard input")
 	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return []string{path}, nil // reading it reports the error
@@ -106,11 +109,11 @@ var position = regexp.MustCompile(`(?m)^line (\d+), column`)
 
 // explained adds files and their lines to an error about the stream.
 func (d *documents) explained(err error) error {
-	refusal, is := errors.AsType[*apiError](err)
+	refusal, is := errors.AsType[*client.Error](err)
 	if !is || len(d.files) < 2 {
 		return err
 	}
-	return &apiError{status: refusal.status, message: d.located(refusal.message), body: refusal.body}
+	return &client.Error{Status: refusal.Status, Message: d.located(refusal.Message), Body: refusal.Body}
 }
 
 func (d *documents) located(message string) string {

@@ -10,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-func (c *client) explainCommand() *cobra.Command {
+func explainCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain FARM [URL]", Short: "Show how a request, connection or DNS query would be processed, and why",
 		Long: `Show how a request would be processed, and why, without sending it: the services
@@ -32,7 +34,7 @@ masked, and session keys are shown as digests.`,
   sluice explain shop /upload -X POST -H 'Content-Length: 9000000' --json
   sluice explain dns --from 192.0.2.7:5353 --to 192.0.2.10:53 --protocol udp
   sluice explain names www.example.com --type AAAA --from 203.0.113.0/24`,
-		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args: command.Between(1, 2), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	headers := cmd.Flags().StringArrayP("header", "H", nil, "request header, e.g. 'Cookie: sid=1'; may be repeated")
 	answer := cmd.Flags().StringArray("answer", nil, "response header of the backend, e.g. 'Server: Apache', or first its status line; may be repeated")
@@ -60,28 +62,28 @@ masked, and session keys are shown as digests.`,
 			}
 		}
 		if _, err := netip.ParseAddr(*from); *from != "" && url != "" && !isName(url) && err != nil {
-			return usagef("--from: %q is not an address", *from)
+			return command.Usagef("--from: %q is not an address", *from)
 		}
-		path, err := pathOf("farms", args[0], "explain")
+		path, err := client.Path("farms", args[0], "explain")
 		if err != nil {
 			return err
 		}
-		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
-		if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusBadRequest && len(fields) == 0 {
-			return usagef("missing URL or name: give a path or URL (sluice explain %[1]s /) or, for a gslb farm, a name (sluice explain %[1]s www.example.com)", args[0]) // only l4xnat farms have none
+		a, err := c.Send(cmd.Context(), http.MethodPost, path, fields)
+		if api, is := errors.AsType[*client.Error](err); is && api.Status == http.StatusBadRequest && len(fields) == 0 {
+			return command.Usagef("missing URL or name: give a path or URL (sluice explain %[1]s /) or, for a gslb farm, a name (sluice explain %[1]s www.example.com)", args[0]) // only l4xnat farms have none
 		}
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct {
 			Params  explain.Explanation
 			Warning string
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		warn(cmd, body.Warning)
-		colored, err := c.colored(cmd.OutOrStdout())
+		command.Warn(cmd, body.Warning)
+		colored, err := c.Colored(cmd.OutOrStdout())
 		if err != nil {
 			return err
 		}
@@ -95,13 +97,13 @@ func explainBody(url, method string, headers, answer []string) (map[string]any, 
 	fields := map[string]any{"url": url, "method": method}
 	switch {
 	case url == "":
-		return nil, usagef("the URL is empty: give a path, e.g. /, or a whole URL")
+		return nil, command.Usagef("the URL is empty: give a path, e.g. /, or a whole URL")
 	case method == "":
-		return nil, usagef("--method is empty")
+		return nil, command.Usagef("--method is empty")
 	case slices.Contains(headers, ""):
-		return nil, usagef("--header is empty: write 'Name: value'")
+		return nil, command.Usagef("--header is empty: write 'Name: value'")
 	case slices.Contains(answer, ""):
-		return nil, usagef("--answer is empty: write 'Name: value'")
+		return nil, command.Usagef("--answer is empty: write 'Name: value'")
 	}
 	if len(headers) > 0 {
 		fields["headers"] = headers

@@ -11,24 +11,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
 
-func (c *client) farmCommand() *cobra.Command {
-	return parentCommand("farm", "Manage farms", `  sluice farm list
+func farmCommand(c *command.Line) *cobra.Command {
+	return command.Parent("farm", "Manage farms", `  sluice farm list
   sluice farm create shop vip=192.0.2.10 vport=80
   sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp
   sluice farm set shop contimeout=5
   sluice farm stop shop
   sluice farm explain dns`,
-		c.farmList(), c.farmShow(), c.farmCreate(), c.farmCopy(), c.farmSet(), c.farmRename(), c.farmDelete(),
-		c.farmAction("start", "Start farms", "  sluice farm start shop"),
-		c.farmAction("stop", "Stop farms and keep their configuration", "  sluice farm stop shop"),
-		c.farmAction("restart", "Restart farms; connections end, but requests to http farms finish", "  sluice farm restart shop"),
-		c.farmExplain())
+		farmList(c), farmShow(c), farmCreate(c), farmCopy(c), farmSet(c), farmRename(c), farmDelete(c),
+		farmAction(c, "start", "Start farms", "  sluice farm start shop"),
+		farmAction(c, "stop", "Stop farms and keep their configuration", "  sluice farm stop shop"),
+		farmAction(c, "restart", "Restart farms; connections end, but requests to http farms finish", "  sluice farm restart shop"),
+		farmExplain(c))
 }
 
 type farmLine struct {
@@ -62,25 +64,25 @@ func farmsSheet(farms []farmLine) *show.Sheet {
 	return s
 }
 
-func (c *client) farmList() *cobra.Command {
+func farmList(c *command.Line) *cobra.Command {
 	var tag string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the farms", Example: "  sluice farm list\n  sluice farm list --tag production\n  sluice farm list --json",
-		Args: exactly(0),
+		Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path := "/farms"
 			if tag != "" {
 				path += "?" + url.Values{"tag": {tag}}.Encode()
 			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), path)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params []farmLine }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			return c.print(cmd, farmsSheet(body.Params))
+			return c.Print(cmd, farmsSheet(body.Params))
 		},
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only farms with a tag that contains this text")
@@ -99,37 +101,38 @@ func (f farmDetails) profile() string {
 	return word
 }
 
-func (c *client) farmShow() *cobra.Command {
+func farmShow(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM", Short: "Show a farm with its services and backends", Example: "  sluice farm show shop",
-		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
-		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
+		Args: command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
+		RunE: aboutFarm(c, func(cmd *cobra.Command, body farmDetails) error {
 			if len(body.Backends) > 0 {
 				body.Services = []service{{Backends: body.Backends}}
 			}
-			if err := c.print(cmd, farmSheet(body)); err != nil || len(body.Services) == 0 {
+			if err := c.Print(cmd, farmSheet(body)); err != nil || len(body.Services) == 0 {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
-			return c.print(cmd, backendSheet(body.Services))
+			return c.Print(cmd, backendSheet(body.Services))
 		}),
 	}
 }
 
 // aboutFarm runs show with the details of the farm in the first argument; --json prints the
 // response.
-func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) func(*cobra.Command, []string) error {
+func aboutFarm(c *command.Line, show func(cmd *cobra.Command, f farmDetails) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		path, err := pathOf("farms", args[0])
+		path, err := client.Path("farms", args[0])
 		if err != nil {
 			return err
 		}
-		a, err := c.brief(cmd.Context(), path)
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.GetBrief(cmd.Context(), path)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body farmDetails
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
 		return show(cmd, body)
@@ -154,18 +157,18 @@ func farmSheet(f farmDetails) *show.Sheet {
 }
 
 // farmSections returns the settings of farms of all profiles, without exceptions.
-func farmSections(except ...string) []section {
+func farmSections(except ...string) []command.Section {
 	return sections(func(p profile.Profile) []field.Param { return without(p.Farm().Update.Params(), except...) })
 }
 
 // sections returns settings by profile, http farms first.
-func sections(of func(profile.Profile) []field.Param) (out []section) {
+func sections(of func(profile.Profile) []field.Param) (out []command.Section) {
 	for i, p := range profile.All() {
 		title := ""
 		if i > 0 {
 			title = "in " + string(p.Name()) + " farms"
 		}
-		out = append(out, section{title, of(p)})
+		out = append(out, command.Section{Of: title, Params: of(p)})
 	}
 	return out
 }
@@ -174,121 +177,121 @@ func without(params []field.Param, names ...string) []field.Param {
 	return slices.DeleteFunc(params, func(p field.Param) bool { return slices.Contains(names, p.Name) })
 }
 
-func (c *client) farmCreate() *cobra.Command {
+func farmCreate(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM vip=ADDRESS vport=PORT [NAME=VALUE…]", Short: "Create a farm",
 		Example: "  sluice farm create shop vip=192.0.2.10 vport=80\n  sluice farm create twin --vip 192.0.2.10 --vport 81 --copy-from shop\n" +
 			"  sluice farm create dns --profile l4xnat vip=192.0.2.10 vport=53 protocol=udp\n  sluice farm create mail --profile l4xnat vip=192.0.2.10 vport=25,465,587",
-		Args: atLeast(1),
+		Args: command.AtLeast(1),
 	}
 	all := farmSections("newfarmname", "vip", "vport", "protocol")
-	all[0].params = without(profile.All()[0].Farm().Create.Params(), "farmname")
-	s := addSections(cmd, all)
+	all[0].Params = without(profile.All()[0].Farm().Create.Params(), "farmname")
+	s := command.AddSections(cmd, all)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[1:])
+		fields, err := s.Read(cmd, args[1:])
 		if err != nil {
 			return err
 		}
 		if _, given := fields["profile"]; !given {
-			if fields["profile"], err = c.profileFor(cmd.Context(), fields["copy_from"]); err != nil {
+			if fields["profile"], err = profileFor(c, cmd.Context(), fields["copy_from"]); err != nil {
 				return err
 			}
 		}
 		fields["farmname"] = args[0]
-		a, err := c.send(cmd.Context(), http.MethodPost, "/farms", fields)
-		return c.orSay(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, "/farms", fields)
+		return c.Finish(cmd, a, err)
 	}
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return s.complete(toComplete)
+		return s.Complete(toComplete)
 	}
 	return cmd
 }
 
-func (c *client) farmCopy() *cobra.Command {
+func farmCopy(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "copy FARM NAME [NAME=VALUE…]", Short: "Copy a farm with its settings, services and backends", Args: atLeast(2),
+		Use: "copy FARM NAME [NAME=VALUE…]", Short: "Copy a farm with its settings, services and backends", Args: command.AtLeast(2),
 		Long: `Copy a farm with its settings, services and backends. NAME=VALUE changes
 settings of the copy, which needs at least a port or address of its own.`,
 		Example: "  sluice farm copy shop twin vport=81\n  sluice farm copy shop twin vip=192.0.2.11",
 	}
-	s := addSettings(cmd, without(profile.All()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
-	cmd.ValidArgsFunction = c.completer([]argument{aFarm, aWord}, s)
+	s := command.AddSettings(cmd, without(profile.All()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
+	cmd.ValidArgsFunction = c.Completer([]command.Argument{command.FarmName, command.FreeText}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[2:])
+		fields, err := s.Read(cmd, args[2:])
 		if err != nil {
 			return err
 		}
-		if fields["profile"], err = c.profileFor(cmd.Context(), args[0]); err != nil {
+		if fields["profile"], err = profileFor(c, cmd.Context(), args[0]); err != nil {
 			return err
 		}
 		fields["farmname"], fields["copy_from"] = args[1], args[0]
 		for _, name := range []string{"vip", "vport"} {
 			if _, given := fields[name]; !given {
-				if fields[name], err = c.settingOf(cmd.Context(), args[0], name); err != nil {
+				if fields[name], err = settingOf(c, cmd.Context(), args[0], name); err != nil {
 					return err
 				}
 			}
 		}
-		a, err := c.send(cmd.Context(), http.MethodPost, "/farms", fields)
-		return c.orSay(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, "/farms", fields)
+		return c.Finish(cmd, a, err)
 	}
 	return cmd
 }
 
 // settingOf returns a setting of a farm.
-func (c *client) settingOf(ctx context.Context, farm, name string) (any, error) {
-	path, err := pathOf("farms", farm)
+func settingOf(c *command.Line, ctx context.Context, farm, name string) (any, error) {
+	path, err := client.Path("farms", farm)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.brief(ctx, path)
+	a, err := c.GetBrief(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var body farmDetails
-	return body.Params[name], a.into(&body)
+	return body.Params[name], a.Decode(&body)
 }
 
 // profileFor returns the profile of a new farm without one: that of the farm it is copied
 // from.
-func (c *client) profileFor(ctx context.Context, source any) (string, error) {
+func profileFor(c *command.Line, ctx context.Context, source any) (string, error) {
 	name, _ := source.(string)
 	if name == "" {
 		return "http", nil
 	}
-	s, err := c.summary(ctx, name)
+	s, err := summaryOf(c, ctx, name)
 	return string(profileCalled(s.Params.Profile)), err // https is http with TLS
 }
 
-func (c *client) farmSet() *cobra.Command {
+func farmSet(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: atLeast(1),
+		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: command.AtLeast(1),
 		Example: "  sluice farm set shop contimeout=5 reqtimeout=10\n  sluice farm set shop --error503 'Back in a minute'\n  sluice farm set dns algorithm=leastconn datapath=kernel",
 	}
-	s := addSections(cmd, farmSections())
-	cmd.ValidArgsFunction = c.completer(oneFarm, s)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.set(cmd, s, args[1:], "farms", args[0]) }
+	s := command.AddSections(cmd, farmSections())
+	cmd.ValidArgsFunction = c.Completer(command.OneFarm, s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.Set(cmd, s, args[1:], "farms", args[0]) }
 	return cmd
 }
 
-func (c *client) farmRename() *cobra.Command {
+func farmRename(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "rename FARM NAME", Short: "Rename a farm, also while it runs",
 		Long: `Rename a farm, also while it runs: connections, sessions and counters stay, and
 its access log continues under the new name.`,
 		Example: "  sluice farm rename shop store",
-		Args:    exactly(2), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.Exactly(2), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0])
+			path, err := client.Path("farms", args[0])
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"newfarmname": args[1]})
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPut, path, map[string]any{"newfarmname": args[1]})
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The farm %s has been renamed to %s.\n", args[0], args[1])
 			return err
@@ -296,28 +299,28 @@ its access log continues under the new name.`,
 	}
 }
 
-func (c *client) farmDelete() *cobra.Command {
+func farmDelete(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FARM", Short: "Stop and delete a farm", Example: "  sluice farm delete shop",
-		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "farms", args[0]) },
+		Args: command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.Delete(cmd, "farms", args[0]) },
 	}
 }
 
-func (c *client) farmAction(action, short, example string) *cobra.Command {
+func farmAction(c *command.Line, action, short, example string) *cobra.Command {
 	return &cobra.Command{
-		Use: action + " FARM…", Short: short, Example: example, Args: atLeast(1),
+		Use: action + " FARM…", Short: short, Example: example, Args: command.AtLeast(1),
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			return c.completer(oneFarm, nil)(cmd, nil, toComplete)
+			return c.Completer(command.OneFarm, nil)(cmd, nil, toComplete)
 		},
 		RunE: func(cmd *cobra.Command, args []string) (shown error) {
 			for _, name := range args {
-				path, err := pathOf("farms", name, "actions")
+				path, err := client.Path("farms", name, "actions")
 				if err != nil {
 					return err
 				}
-				a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"action": action})
-				if err := c.orSay(cmd, a, err); errors.Is(err, errShown) || errors.Is(err, errTried) {
+				a, err := c.Send(cmd.Context(), http.MethodPut, path, map[string]any{"action": action})
+				if err := c.Finish(cmd, a, err); errors.Is(err, command.ErrShown) || errors.Is(err, command.ErrTried) {
 					shown = err // including those of the others
 				} else if err != nil {
 					return err

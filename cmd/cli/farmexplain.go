@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -16,28 +18,28 @@ type carried struct {
 	Possible                                            []struct{ DataPath, Possible, Reason string }
 }
 
-func (c *client) farmExplain() *cobra.Command {
+func farmExplain(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "explain FARM", Short: "Show the data path of a farm, the reason for it, and its packet filter rules",
 		Example: "  sluice farm explain dns\n  sluice farm explain dns --json",
-		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0], "explain")
+			path, err := client.Path("farms", args[0], "explain")
 			if err != nil {
 				return err
 			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), path)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct {
 				Params  carried
 				Warning string
 			}
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			warn(cmd, body.Warning)
+			command.Warn(cmd, body.Warning)
 			_, err = fmt.Fprint(cmd.OutOrStdout(), show.Clean(body.Params.text()))
 			return err
 		},

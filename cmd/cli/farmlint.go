@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/lint"
 )
 
-func (c *client) lintCommand() *cobra.Command {
+func lintCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lint [FARM]", Short: "Find unused, shadowed or soon-to-expire parts of the configuration",
 		Long: `Find unused, shadowed or soon-to-expire parts of the configuration, of all farms
@@ -22,39 +24,39 @@ never used, settings without effect. --why adds the evidence and the remedy.
 Exit status: 0 without findings or with infos only, 3 with warnings or errors, 1
 if the check failed.`,
 		Example: "  sluice lint\n  sluice lint shop --why\n  sluice lint --json",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	why := cmd.Flags().Bool("why", false, "also show the evidence and the remedy")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := "/lint"
 		if len(args) == 1 {
 			var err error
-			if path, err = pathOf("farms", args[0], "lint"); err != nil {
+			if path, err = client.Path("farms", args[0], "lint"); err != nil {
 				return err
 			}
 		}
-		a, err := c.get(cmd.Context(), path)
+		a, err := c.Get(cmd.Context(), path)
 		if err != nil {
 			return err
 		}
 		var body struct{ Params []lint.Finding }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		if c.json {
-			err = c.printJSON(cmd, a)
+		if c.JSON {
+			err = c.PrintJSON(cmd, a)
 		} else {
-			err = c.printFindings(cmd, body.Params, *why)
+			err = printFindings(c, cmd, body.Params, *why)
 		}
 		if worst := lint.Worst(body.Params); err == nil && (worst == lint.Error || worst == lint.Warning) {
-			return errFound
+			return command.ErrFound
 		}
 		return err
 	}
 	return cmd
 }
 
-func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool) error {
+func printFindings(c *command.Line, cmd *cobra.Command, list []lint.Finding, why bool) error {
 	out := cmd.OutOrStdout()
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No findings.")
@@ -67,7 +69,7 @@ func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool
 	for _, f := range list {
 		s.Add(string(f.Severity), f.Code, objectOf(f), f.Message)
 	}
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }
 
 // printReasons prints each finding with evidence and advice.

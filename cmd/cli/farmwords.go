@@ -1,15 +1,20 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/command"
+)
 
 // farmCommands returns the commands about farms and their objects.
-func farmCommands(c *client) []*cobra.Command {
-	return []*cobra.Command{c.farmCommand(), c.serviceCommand(), c.backendCommand(), c.headerCommand(), c.rewriteCommand(), c.sessionCommand(), c.connCommand()}
+func farmCommands(c *command.Line) []*cobra.Command {
+	return []*cobra.Command{farmCommand(c), serviceCommand(c), backendCommand(c), headerCommand(c),
+		rewriteCommand(c), sessionCommand(c), connCommand(c)}
 }
 
 // farmWords are the commands about farms and their objects by meaning.
-var farmWords = words{
-	configure: []string{
+var farmWords = command.Words{
+	Configure: []string{
 		"farm create", "farm copy", "farm set", "farm rename", "farm delete", "farm start", "farm stop", "farm restart",
 		"service create", "service set", "service move", "service delete",
 		"backend create", "backend set", "backend maintenance", "backend delete",
@@ -18,10 +23,10 @@ var farmWords = words{
 		"session create", "session delete",
 		"check create", "check copy", "check set", "check delete", "check link", "check unlink",
 	},
-	breakTrust: []string{"farm delete"},
-	read:       []string{"check run", "check templates"},
-	ask: map[string]asking{
-		"farm create": taking, "farm set": taking, "farm start": taking,
-		"header set": placed, "header move": placed, "rewrite set": placed, "rewrite move": placed,
+	BreakTrust: []string{"farm delete"},
+	Read:       []string{"check run", "check templates"},
+	Ask: map[string]command.Asking{
+		"farm create": command.AskTaking, "farm set": command.AskTaking, "farm start": command.AskTaking,
+		"header set": command.AskPlaced, "header move": command.AskPlaced, "rewrite set": command.AskPlaced, "rewrite move": command.AskPlaced,
 	},
 }

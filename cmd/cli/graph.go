@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -20,7 +22,7 @@ type drawnSeries struct {
 	Values     []*float64
 }
 
-func (c *client) graphCommand() *cobra.Command {
+func graphCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "graph [FARM [SERVICE]]", Short: "Draw metrics of a farm, a service or the machine over time",
 		Long: "Draw metrics of a farm, a service or the machine over time: one line for each,\n" +
@@ -28,7 +30,8 @@ func (c *client) graphCommand() *cobra.Command {
 			"Values are kept every 5 seconds for an hour, every minute for a day, every\n" +
 			"5 minutes for a week and every hour for a year.",
 		Example: "  sluice graph\n  sluice graph shop\n  sluice graph shop web --last 1d",
-		Args:    atMost(2), ValidArgsFunction: c.completer([]argument{aFarm, aService}, nil),
+		Args:    command.AtMost(2), ValidArgsFunction: c.Completer([]command.Argument{command.FarmName,
+			command.ServiceName}, nil),
 	}
 	last := cmd.Flags().String("last", "1h", "period up to now, e.g. 15m, 6h or 7d")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -39,13 +42,13 @@ func (c *client) graphCommand() *cobra.Command {
 		case 2:
 			parts = []string{"stats", "farms", args[0], "services", args[1], "series"}
 		}
-		path, err := pathOf(parts...)
+		path, err := client.Path(parts...)
 		if err != nil {
 			return err
 		}
-		a, err := c.get(cmd.Context(), path+"?last="+url.QueryEscape(*last))
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Get(cmd.Context(), path+"?last="+url.QueryEscape(*last))
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct {
 			Params struct {
@@ -54,10 +57,10 @@ func (c *client) graphCommand() *cobra.Command {
 				Series []drawnSeries
 			}
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.print(cmd, drawn(body.Params.Series))
+		return c.Print(cmd, drawn(body.Params.Series))
 	}
 	return cmd
 }

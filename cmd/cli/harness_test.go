@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
@@ -169,7 +170,7 @@ func (a *appliance) serve(server *api.Server, st *store.Store) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	local, err := net.Listen("unix", filepath.Join(a.data, cli.Socket))
+	local, err := net.Listen("unix", filepath.Join(a.data, client.Socket))
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
@@ -48,12 +49,12 @@ An ID is the position of a rule, which changes if earlier rules are deleted or
 moved. At a terminal, set, move and delete therefore show the rule and ask. In
 scripts, --if-revision makes sure that nobody changed the farm meanwhile.`
 
-func (c *client) headerCommand() *cobra.Command {
-	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop
+func headerCommand(c *command.Line) *cobra.Command {
+	return command.Parent("header", "Manage the header rules of a farm or service", `  sluice header list shop
   sluice header create shop addrequestheader 'X-Forwarded-Proto: https'
   sluice header create shop removeresponseheader '^Server:' --service web
   sluice header move shop replacerequestheader 1 0`,
-		c.headerList(), c.headerAdd(), c.headerSet(), c.headerDelete(), c.headerMove())
+		headerList(c), headerAdd(c), headerSet(c), headerDelete(c), headerMove(c))
 }
 
 // headerKind returns a kind by either of its names.
@@ -65,12 +66,13 @@ func headerKind(name string) (ruleKind, error) {
 		}
 		known = append(known, k.service)
 	}
-	return ruleKind{}, usagef("unknown kind %q%s", name, suggest.For(name, known))
+	return ruleKind{}, command.Usagef("unknown kind %q%s", name, suggest.For(name, known))
 }
 
 // onHeaders returns a command about one kind of rule: FARM KIND and more.
-func (c *client) onHeaders(cmd *cobra.Command, run func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error) *cobra.Command {
-	service := c.serviceFlag(cmd)
+func onHeaders(c *command.Line, cmd *cobra.Command, run func(cmd *cobra.Command, k ruleKind, farm,
+	service string, args []string) error) *cobra.Command {
+	service := serviceFlag(c, cmd)
 	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + headerHelp
 	if cmd.Flags().Lookup(ifRevision) != nil {
 		cmd.Long += placeHelp
@@ -78,7 +80,7 @@ func (c *client) onHeaders(cmd *cobra.Command, run func(cmd *cobra.Command, k ru
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
-			return c.completer(oneFarm, nil)(cmd, args, toComplete)
+			return c.Completer(command.OneFarm, nil)(cmd, args, toComplete)
 		case 1:
 			return headerKindNames(), cobra.ShellCompDirectiveNoFileComp
 		}
@@ -103,25 +105,25 @@ func headerKindNames() []string {
 }
 
 // serviceFlag adds --service for a service of the farm.
-func (c *client) serviceFlag(cmd *cobra.Command) *string {
+func serviceFlag(c *command.Line, cmd *cobra.Command) *string {
 	service := cmd.Flags().String("service", "", "rules of this service instead of those of the farm")
 	cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return c.completer(oneService, nil)(cmd, args[:1], toComplete)
+		return c.Completer(oneService, nil)(cmd, args[:1], toComplete)
 	})
 	return service
 }
 
-func (c *client) headerList() *cobra.Command {
+func headerList(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list FARM", Short: "List the header rules of a farm, or of one of its services", Args: exactly(1),
-		Example: "  sluice header list shop\n  sluice header list shop --service web --json", ValidArgsFunction: c.completer(oneFarm, nil),
+		Use: "list FARM", Short: "List the header rules of a farm, or of one of its services", Args: command.Exactly(1),
+		Example: "  sluice header list shop\n  sluice header list shop --service web --json", ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
-	service := c.serviceFlag(cmd)
+	service := serviceFlag(c, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.printRules(cmd, headerKinds, args[0], *service, show.NewSheet("KIND", "ID", "HEADER OR PATTERN", "MATCH", "REPLACE"),
+		return printRules(c, cmd, headerKinds, args[0], *service, show.NewSheet("KIND", "ID", "HEADER OR PATTERN", "MATCH", "REPLACE"),
 			func(kind string, r aRule) []any {
 				return []any{kind, r.ID, cmp.Or(r.Header, r.Pattern), r.Match, r.Replace}
 			})
@@ -129,42 +131,42 @@ func (c *client) headerList() *cobra.Command {
 	return cmd
 }
 
-func (c *client) headerAdd() *cobra.Command {
-	return c.onHeaders(&cobra.Command{
-		Use: "create FARM KIND VALUE…", Aliases: []string{"add"}, Short: "Add a header rule at the end of its list", Args: atLeast(3),
+func headerAdd(c *command.Line) *cobra.Command {
+	return onHeaders(c, &cobra.Command{
+		Use: "create FARM KIND VALUE…", Aliases: []string{"add"}, Short: "Add a header rule at the end of its list", Args: command.AtLeast(3),
 		Example: "  sluice header create shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header create shop removerequestheader '^X-Debug'\n" +
 			"  sluice header create shop replaceresponseheader '^Set-Cookie$' '$' '; Secure'",
 	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
-		return c.addRule(cmd, k, farm, service, args)
+		return addRule(c, cmd, k, farm, service, args)
 	})
 }
 
-func (c *client) headerSet() *cobra.Command {
-	return c.onHeaders(ofRevision(&cobra.Command{
-		Use: "set FARM KIND ID VALUE…", Short: "Change a header rule", Args: atLeast(4),
+func headerSet(c *command.Line) *cobra.Command {
+	return onHeaders(c, ofRevision(&cobra.Command{
+		Use: "set FARM KIND ID VALUE…", Short: "Change a header rule", Args: command.AtLeast(4),
 		Example: "  sluice header set shop addrequestheader 0 'X-Forwarded-Proto: http'\n  sluice header set shop replacerequestheader 0 replace='$1'",
 	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
-		return c.setRule(cmd, k, farm, service, args[0], args[1:])
+		return setRule(c, cmd, k, farm, service, args[0], args[1:])
 	})
 }
 
-func (c *client) headerDelete() *cobra.Command {
-	return c.onHeaders(ofRevision(&cobra.Command{
-		Use: "delete FARM KIND ID", Short: "Delete a header rule; later ones move up", Args: exactly(3),
+func headerDelete(c *command.Line) *cobra.Command {
+	return onHeaders(c, ofRevision(&cobra.Command{
+		Use: "delete FARM KIND ID", Short: "Delete a header rule; later ones move up", Args: command.Exactly(3),
 		Example: "  sluice header delete shop addrequestheader 0\n  sluice header delete shop removeresponseheader 1 --service web",
 	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
-		return c.deleteRule(cmd, k, farm, service, args[0])
+		return deleteRule(c, cmd, k, farm, service, args[0])
 	})
 }
 
-func (c *client) headerMove() *cobra.Command {
-	return c.onHeaders(ofRevision(&cobra.Command{
-		Use: "move FARM KIND ID POSITION", Short: "Move a replace rule to another position, from 0", Args: exactly(4),
+func headerMove(c *command.Line) *cobra.Command {
+	return onHeaders(c, ofRevision(&cobra.Command{
+		Use: "move FARM KIND ID POSITION", Short: "Move a replace rule to another position, from 0", Args: command.Exactly(4),
 		Example: "  sluice header move shop replacerequestheader 1 0",
 	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		if !k.moves {
-			return usagef("the order of %s rules has no effect: only replace rules can be moved", k.at(service))
+			return command.Usagef("the order of %s rules has no effect: only replace rules can be moved", k.at(service))
 		}
-		return c.moveRule(cmd, k, farm, service, args[0], args[1])
+		return moveRule(c, cmd, k, farm, service, args[0], args[1])
 	})
 }

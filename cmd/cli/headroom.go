@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -24,7 +26,7 @@ type room struct {
 	UnderWay                              float64 `json:"under_way"`
 }
 
-func (c *client) headroomCommand() *cobra.Command {
+func headroomCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "headroom [FARM]", Short: "Show the spare capacity of backends",
 		Long: `Show the spare capacity of the backends of all farms, or of one. Sluice learns
@@ -38,31 +40,31 @@ CONN-LIMIT and WEIGHT are recommended settings for backends whose limit is
 known. --why adds explanations and recommendations. Backends of l4xnat farms
 have no LIMIT, because a connection does not show what it waits for.`,
 		Example: "  sluice headroom\n  sluice headroom shop --why\n  sluice headroom --json",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	why := cmd.Flags().Bool("why", false, "explain the figures and recommend changes")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := "/headroom"
 		if len(args) == 1 {
 			var err error
-			if path, err = pathOf("farms", args[0], "headroom"); err != nil {
+			if path, err = client.Path("farms", args[0], "headroom"); err != nil {
 				return err
 			}
 		}
-		a, err := c.get(cmd.Context(), path)
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Get(cmd.Context(), path)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params []room }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.printRooms(cmd, body.Params, *why)
+		return printRooms(c, cmd, body.Params, *why)
 	}
 	return cmd
 }
 
-func (c *client) printRooms(cmd *cobra.Command, list []room, why bool) error {
+func printRooms(c *command.Line, cmd *cobra.Command, list []room, why bool) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "There are no backends.")
 		return err
@@ -81,10 +83,11 @@ func (c *client) printRooms(cmd *cobra.Command, list []room, why bool) error {
 	}
 	s := show.NewSheet("FARM", "SERVICE", "ID", "BACKEND", "BASE", "LIMIT", "NOW", "PEAK", "ROOM", "AT-PEAK", "CONN-LIMIT", "WEIGHT")
 	for _, r := range list {
-		s.Add(r.Farm, r.Service, r.ID, address(r.IP, r.Port), latency(r.BaseLatency), limit(r.Limit, r.Bend), amount(&r.UnderWay), amount(r.Peak),
-			percent(r.Headroom), percent(r.HeadroomPeak), opt(r.ConnectionLimit), opt(r.Weight))
+		s.Add(r.Farm, r.Service, r.ID, address(r.IP, r.Port), latency(r.BaseLatency), limit(r.Limit, r.Bend),
+			amount(&r.UnderWay), amount(r.Peak),
+			percent(r.Headroom), percent(r.HeadroomPeak), command.Optional(r.ConnectionLimit), command.Optional(r.Weight))
 	}
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }
 
 // place returns a backend's argument for rehearsals, with its address.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
@@ -56,7 +56,7 @@ shop  web       2  10.0.0.3:8080  -     -      0.0  -     -     -               
 	if out := a.must("headroom", "--json"); !strings.Contains(out, `"headroom_peak": 50`) {
 		t.Errorf("%s", out)
 	}
-	if _, errs, status := said(a, "headroom", "none"); status != cli.ExitRefused || !strings.Contains(errs, "the farm none does not exist") {
+	if _, errs, status := said(a, "headroom", "none"); status != command.ExitRefused || !strings.Contains(errs, "the farm none does not exist") {
 		t.Errorf("%d %s", status, errs)
 	}
 }
@@ -70,13 +70,13 @@ ID  BACKEND        STATUS       BEFORE  AFTER  UNDER-WAY  LIMIT  VERDICT  WHY
  0  10.0.0.1:8080  up           40      80     4.0        8.0    fits     has 4 at once then, of the 8 at which it bends
  2  10.0.0.3:8080  maintenance  0.0     0.0    0.0        -      fits     gets nothing: it is in maintenance
 `
-	if out != want || status != cli.ExitDone {
+	if out != want || status != command.ExitDone {
 		t.Errorf("%d, got\n%swant\n%s", status, out, want)
 	}
 	l := a.learned[1]
 	l.Bend = 3
 	a.learned[1] = l
-	if out, errs, status := said(a, "rehearse", "--backend=shop/web/1", "--peak"); status != cli.ExitFound || errs != "" || !strings.Contains(out, "does not fit: backend 0 (10.0.0.1) has 8 at once then, and bends at 3") {
+	if out, errs, status := said(a, "rehearse", "--backend=shop/web/1", "--peak"); status != command.ExitFound || errs != "" || !strings.Contains(out, "does not fit: backend 0 (10.0.0.1) has 8 at once then, and bends at 3") {
 		t.Errorf("%d %s %s", status, out, errs)
 	}
 	for _, args := range [][]string{{"--farm", "shop"}, {"--farm", "shop", "--half"}, {"--farm", "shop", "--share", "34"}} { // one of three
@@ -84,16 +84,16 @@ ID  BACKEND        STATUS       BEFORE  AFTER  UNDER-WAY  LIMIT  VERDICT  WHY
 			t.Errorf("%v: %s %s", args, out, errs)
 		}
 	}
-	if out, _, status := said(a, "rehearse", "--backend=shop/web/0,shop/web/1", "--json"); status != cli.ExitFound || !strings.Contains(out, `"nobody is left who can be used"`) {
+	if out, _, status := said(a, "rehearse", "--backend=shop/web/0,shop/web/1", "--json"); status != command.ExitFound || !strings.Contains(out, `"nobody is left who can be used"`) {
 		t.Errorf("%d %s", status, out)
 	}
 	for _, args := range [][]string{{}, {"--half"}, {"--share", "3"}, {"--farm", "shop", "--half", "--share", "3"}, {"shop"}} {
-		if _, errs, status := said(a, append([]string{"rehearse"}, args...)...); status != cli.ExitUsage {
+		if _, errs, status := said(a, append([]string{"rehearse"}, args...)...); status != command.ExitUsage {
 			t.Errorf("%v: %d %s", args, status, errs)
 		}
 	}
 	for _, args := range [][]string{{"--backend", "shop/web/9"}, {"--farm", "none"}, {"--farm", "shop", "--share", "0"}} {
-		if _, errs, status := said(a, append([]string{"rehearse"}, args...)...); status != cli.ExitRefused || errs == "" {
+		if _, errs, status := said(a, append([]string{"rehearse"}, args...)...); status != command.ExitRefused || errs == "" {
 			t.Errorf("%v: %d %s", args, status, errs)
 		}
 	}

@@ -10,13 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
 )
 
 // checkGroup adds the commands for health checks to the command that checks a document,
 // which had the name alone in earlier versions.
-func (c *client) checkGroup(cmd *cobra.Command) *cobra.Command {
+func checkGroup(c *command.Line, cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Short = "check [-f FILE]", "Manage health checks; with -f: check a document"
 	cmd.Example = `  sluice check list
   sluice check copy check_http alive
@@ -25,8 +27,9 @@ func (c *client) checkGroup(cmd *cobra.Command) *cobra.Command {
   sluice check link alive shop web
   sluice check explain shop web 0
 ` + cmd.Example
-	cmd.AddCommand(c.healthList(), c.healthTemplates(), c.healthShow(), c.healthCreate(), c.healthCopy(), c.healthSet(), c.healthDelete(),
-		c.healthLink(), c.healthUnlink(), c.healthRun(), c.healthExplain())
+	cmd.AddCommand(healthList(c), healthTemplates(c), healthShow(c), healthCreate(c), healthCopy(c),
+		healthSet(c), healthDelete(c),
+		healthLink(c), healthUnlink(c), healthRun(c), healthExplain(c))
 	return cmd
 }
 
@@ -38,33 +41,33 @@ type healthCheck struct {
 
 // pathOfCheck returns the path of a health check or its parts.
 func pathOfCheck(name string, more ...string) (string, error) {
-	return pathOf(append([]string{"monitoring", "fg", name}, more...)...)
+	return client.Path(append([]string{"monitoring", "fg", name}, more...)...)
 }
 
-func (c *client) healthList() *cobra.Command {
+func healthList(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List health checks, without unused templates", Example: "  sluice check list", Args: exactly(0),
-		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template != "true" || len(h.Farms) > 0 }),
+		Use: "list", Short: "List health checks, without unused templates", Example: "  sluice check list", Args: command.Exactly(0),
+		RunE: healthSheet(c, func(h healthCheck) bool { return h.Template != "true" || len(h.Farms) > 0 }),
 	}
 }
 
-func (c *client) healthTemplates() *cobra.Command {
+func healthTemplates(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "templates", Short: "List the built-in health checks", Example: "  sluice check templates", Args: exactly(0),
-		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template == "true" }),
+		Use: "templates", Short: "List the built-in health checks", Example: "  sluice check templates", Args: command.Exactly(0),
+		RunE: healthSheet(c, func(h healthCheck) bool { return h.Template == "true" }),
 	}
 }
 
 // healthSheet lists the checks for which fits returns true. JSON output is the complete API
 // response.
-func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, []string) error {
+func healthSheet(c *command.Line, fits func(healthCheck) bool) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		a, err := c.get(cmd.Context(), healthChecks)
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Get(cmd.Context(), command.HealthChecks)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params []healthCheck }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
 		s := show.NewSheet("CHECK", "INTERVAL", "TIMEOUT", "USED BY", "COMMAND")
@@ -73,7 +76,7 @@ func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, [
 				s.Add(h.Name, h.Interval, h.Timeout, someOf(h.Farms), h.Command)
 			}
 		}
-		return c.print(cmd, s)
+		return c.Print(cmd, s)
 	}
 }
 
@@ -88,20 +91,20 @@ func someOf(users []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(users[:shownUsers], " "), len(users)-shownUsers)
 }
 
-func (c *client) healthShow() *cobra.Command {
+func healthShow(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "show CHECK", Short: "Show one health check", Example: "  sluice check show check_http", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
+		Use: "show CHECK", Short: "Show one health check", Example: "  sluice check show check_http", Args: command.Exactly(1), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfCheck(args[0])
 			if err != nil {
 				return err
 			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), path)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params map[string]any }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			s := show.NewSheet("SETTING", "VALUE")
@@ -111,76 +114,77 @@ func (c *client) healthShow() *cobra.Command {
 				}
 			}
 			s.AlignLeft()
-			return c.print(cmd, s)
+			return c.Print(cmd, s)
 		},
 	}
 }
 
-func (c *client) healthCreate() *cobra.Command {
+func healthCreate(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create CHECK [NAME=VALUE…]", Short: "Create a health check", Args: atLeast(1),
+		Use: "create CHECK [NAME=VALUE…]", Short: "Create a health check", Args: command.AtLeast(1),
 		Example: "  sluice check create alive command='check_tcp -H HOST -p PORT' interval=5\n  sluice check create ours copy_from=check_http rise=3",
 	}
-	s := addSettings(cmd, check.Create.Params()[1:])
-	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	s := command.AddSettings(cmd, check.Create.Params()[1:])
+	cmd.ValidArgsFunction = c.Completer([]command.Argument{command.FreeText}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[1:])
+		fields, err := s.Read(cmd, args[1:])
 		if err != nil {
 			return err
 		}
 		fields["name"] = args[0]
-		a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, fields)
-		return c.orSay(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, command.HealthChecks, fields)
+		return c.Finish(cmd, a, err)
 	}
 	return cmd
 }
 
-func (c *client) healthCopy() *cobra.Command {
+func healthCopy(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "copy CHECK NAME", Short: "Create a health check from another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: c.completer([]argument{aCheck, aWord}, nil),
+		Use: "copy CHECK NAME", Short: "Create a health check from another one or a template", Example: "  sluice check copy check_http alive", Args: command.Exactly(2), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName, command.FreeText}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, map[string]any{"name": args[1], "copy_from": args[0]})
-			return c.orSay(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPost, command.HealthChecks, map[string]any{"name": args[1], "copy_from": args[0]})
+			return c.Finish(cmd, a, err)
 		},
 	}
 }
 
-func (c *client) healthSet() *cobra.Command {
+func healthSet(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set CHECK NAME=VALUE…", Short: "Change settings of a health check", Args: atLeast(1),
+		Use: "set CHECK NAME=VALUE…", Short: "Change settings of a health check", Args: command.AtLeast(1),
 		Long: `Change settings of a health check. While farms use it, command and
 backend_alias change only with force=true, because its backends are probed from
 scratch.`,
 		Example: "  sluice check set alive interval=5 timeout=2\n  sluice check set alive command='check_tcp -H HOST -p PORT' force=true",
 	}
-	s := addSettings(cmd, check.Update.Params())
-	cmd.ValidArgsFunction = c.completer([]argument{aCheck}, s)
+	s := command.AddSettings(cmd, check.Update.Params())
+	cmd.ValidArgsFunction = c.Completer([]command.Argument{command.CheckName}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.set(cmd, s, args[1:], "monitoring", "fg", args[0])
+		return c.Set(cmd, s, args[1:], "monitoring", "fg", args[0])
 	}
 	return cmd
 }
 
-func (c *client) healthDelete() *cobra.Command {
+func healthDelete(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete CHECK", Short: "Delete an unused health check", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
+		Use: "delete CHECK", Short: "Delete an unused health check", Example: "  sluice check delete alive", Args: command.Exactly(1), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName}, nil),
 		Long: "Delete an unused health check. Deleting a changed template resets it to its\noriginal settings.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfCheck(args[0])
 			if err != nil {
 				return err
 			}
-			return c.deleteAt(cmd, path)
+			return c.DeleteAt(cmd, path)
 		},
 	}
 }
 
-func (c *client) healthLink() *cobra.Command {
+func healthLink(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "link CHECK FARM [SERVICE]", Short: "Check the backends of a service or of an l4xnat farm", Example: "  sluice check link alive shop web\n  sluice check link check_tcp dns",
-		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
+		Args: command.Between(2, 3), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName,
+			command.FarmName, command.ServiceName}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, _, err := c.owner(cmd.Context(), args[1:], 0)
+			o, _, err := parseOwner(c, cmd.Context(), args[1:], 0)
 			if err != nil {
 				return err
 			}
@@ -188,18 +192,19 @@ func (c *client) healthLink() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"name": args[0]})
-			return c.orSay(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPost, path, map[string]any{"name": args[0]})
+			return c.Finish(cmd, a, err)
 		},
 	}
 }
 
-func (c *client) healthUnlink() *cobra.Command {
+func healthUnlink(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "unlink CHECK FARM [SERVICE]", Short: "Stop checking the backends", Example: "  sluice check unlink alive shop web",
-		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
+		Args: command.Between(2, 3), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName,
+			command.FarmName, command.ServiceName}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, _, err := c.owner(cmd.Context(), args[1:], 0)
+			o, _, err := parseOwner(c, cmd.Context(), args[1:], 0)
 			if err != nil {
 				return err
 			}
@@ -207,14 +212,14 @@ func (c *client) healthUnlink() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.deleteAt(cmd, path)
+			return c.DeleteAt(cmd, path)
 		},
 	}
 }
 
-func (c *client) healthRun() *cobra.Command {
+func healthRun(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run CHECK HOST [PORT]", Short: "Run a health check against a server and show the result", Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aWord, aWord}, nil),
+		Use: "run CHECK HOST [PORT]", Short: "Run a health check against a server and show the result", Args: command.Between(2, 3), ValidArgsFunction: c.Completer([]command.Argument{command.CheckName, command.FreeText, command.FreeText}, nil),
 		Long: `Run a health check against a server and show the result. The server does not
 have to be a backend, and nothing is changed. The check runs on the appliance,
 not on this machine. Exit status 3 means that the server is not healthy.`,
@@ -229,15 +234,15 @@ not on this machine. Exit status 3 means that the server is not healthy.`,
 		fields := map[string]any{"host": args[1]}
 		if len(args) == 3 {
 			if fields["port"], err = strconv.Atoi(args[2]); err != nil {
-				return usagef("the port must be a number, got %q", args[2])
+				return command.Usagef("the port must be a number, got %q", args[2])
 			}
 		}
 		if *limit != 0 {
 			fields["timeout"] = *limit
 		}
-		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, path, fields)
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct {
 			Params struct {
@@ -246,7 +251,7 @@ not on this machine. Exit status 3 means that the server is not healthy.`,
 				Conversation                      []string
 			}
 		}
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
 		p, out := body.Params, cmd.OutOrStdout()
@@ -259,21 +264,21 @@ not on this machine. Exit status 3 means that the server is not healthy.`,
 			return err
 		}
 		fmt.Fprintf(out, "%s is not healthy, after %v ms: %s\n", p.Address, p.Took, show.Clean(p.Reason))
-		return errFound
+		return command.ErrFound
 	}
 	return cmd
 }
 
-func (c *client) healthExplain() *cobra.Command {
+func healthExplain(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "explain FARM [SERVICE] BACKEND", Short: "Explain the state of a backend", Example: "  sluice check explain shop web 0\n  sluice check explain dns 10.0.0.21:53",
-		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
+		Args: command.Between(2, 3), ValidArgsFunction: completeOwner(c, ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, rest, err := c.owner(cmd.Context(), args, 1)
+			o, rest, err := parseOwner(c, cmd.Context(), args, 1)
 			if err != nil {
 				return err
 			}
-			list, _, err := c.backends(cmd.Context(), o)
+			list, _, err := backendsOf(c, cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -285,11 +290,11 @@ func (c *client) healthExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), path)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
-			return c.printHealth(cmd, a)
+			return printHealth(c, cmd, a)
 		},
 	}
 }
@@ -312,29 +317,29 @@ type health struct {
 
 // printHealth prints an explanation: a sentence, the probes, and the same for each address
 // of a name with several.
-func (c *client) printHealth(cmd *cobra.Command, a answer) error {
+func printHealth(c *command.Line, cmd *cobra.Command, a client.Response) error {
 	var body struct {
 		Params struct {
 			health
 			Addresses []health
 		}
 	}
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return err
 	}
-	if err := c.printOneHealth(cmd, "", body.Params.health); err != nil {
+	if err := printOneHealth(c, cmd, "", body.Params.health); err != nil {
 		return err
 	}
 	for _, one := range body.Params.Addresses {
 		fmt.Fprintln(cmd.OutOrStdout())
-		if err := c.printOneHealth(cmd, net.JoinHostPort(one.Address, strconv.Itoa(one.Port))+" ", one); err != nil {
+		if err := printOneHealth(c, cmd, net.JoinHostPort(one.Address, strconv.Itoa(one.Port))+" ", one); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *client) printOneHealth(cmd *cobra.Command, at string, p health) error {
+func printOneHealth(c *command.Line, cmd *cobra.Command, at string, p health) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s%s: %s\n", show.Clean(at), show.Clean(p.Status), show.Clean(p.Reason))
 	if p.Probes == nil {
@@ -354,8 +359,8 @@ func (c *client) printOneHealth(cmd *cobra.Command, at string, p health) error {
 		if r.Healthy != "true" {
 			result = r.Reason
 		}
-		s.Add(when(r.At), fmt.Sprintf("%v ms", r.Took), result)
+		s.Add(command.FormatTime(r.At), fmt.Sprintf("%v ms", r.Took), result)
 	}
 	s.AlignLeft()
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }

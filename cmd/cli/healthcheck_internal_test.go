@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
 func TestTheUsersOfACheckFitIntoItsLine(t *testing.T) {
@@ -27,8 +30,8 @@ func TestTheHealthOfANameListsItsAddresses(t *testing.T) {
 	raw := `{"params":{"status":"up","reason":"1 of the 2 addresses of pool.example are used, see addresses","addresses":[` +
 		one("10.0.0.1", "up", "check alive succeeds", `{"at":"2026-01-02T03:04:05Z","healthy":"true","took":1.5}`) + "," +
 		one("fd00::2", "down", "check alive fails", `{"at":"2026-01-02T03:04:05Z","healthy":"false","took":2,"reason":"connect: refused"}`) + `]}}`
-	c := &client{color: "never"}
-	if err := c.printHealth(cmd, answer{raw: []byte(raw)}); err != nil {
+	c := &command.Line{Color: "never"}
+	if err := printHealth(c, cmd, client.Response{Body: []byte(raw)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"up: 1 of the 2 addresses", "10.0.0.1:80 up: check alive succeeds", "[fd00::2]:80 down: check alive fails", "connect: refused", "healthy"} {

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
@@ -53,7 +55,7 @@ func TestHelpListsCommandsInGroups(t *testing.T) {
 		t.Fatal("no command")
 	}
 	var version strings.Builder
-	if code := cli.Execute([]string{"--version"}, nil, &version, &version); code != 0 || version.String() != "sluice "+cli.Version+"\n" {
+	if code := cli.Execute([]string{"--version"}, nil, &version, &version); code != 0 || version.String() != "sluice "+client.Version+"\n" {
 		t.Errorf("the output of --version is %q", version.String())
 	}
 }
@@ -81,7 +83,7 @@ func TestHelpOfCommands(t *testing.T) {
 
 // Fields of documents are explained once each, by object.
 func TestTheManualExplainsDocuments(t *testing.T) {
-	page := cli.DocumentPage()
+	page := command.DocumentPage()
 	var sections []string
 	for line := range strings.Lines(page.Long) {
 		if title, ok := strings.CutPrefix(line, "# "); ok {
@@ -113,7 +115,7 @@ func TestTheManualExplainsDocuments(t *testing.T) {
 		t.Error("a sign of markdown keeps its meaning, or the page has a flag")
 	}
 	root := cli.Root()
-	cli.ForManual(root)
+	command.ForManual(root)
 	set, _, err := root.Find([]string{"backend", "maintenance"})
 	if err != nil || set.Flags().Lookup("mode").Hidden || root.PersistentFlags().Lookup("data").DefValue != "/var/lib/sluice" {
 		t.Errorf("flags that are no settings: %v", err)

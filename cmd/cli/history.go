@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -23,10 +25,10 @@ type revision struct {
 	Tags                          []string
 }
 
-func (c *client) historyCommand() *cobra.Command {
+func historyCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history", Short: "List the revisions of the configuration, newest first",
-		Example: "  sluice history\n  sluice history --limit 5 --before 100", Args: exactly(0),
+		Example: "  sluice history\n  sluice history --limit 5 --before 100", Args: command.Exactly(0),
 	}
 	limit := cmd.Flags().Int("limit", 20, "how many")
 	before := cmd.Flags().Uint64("before", 0, "only revisions with a lower number")
@@ -35,19 +37,19 @@ func (c *client) historyCommand() *cobra.Command {
 		if *before > 0 {
 			query.Set("before", strconv.FormatUint(*before, 10))
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/history", query: query})
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/history", Query: query})
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params []revision }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
 		s := show.NewSheet("REVISION", "TIME", "AUTHOR", "SOURCE", "COMMENT")
 		for _, r := range body.Params {
-			s.Add(r.Number, when(r.Time), r.Author, r.Source, strings.TrimSpace(tagText(r.Tags)+r.Comment))
+			s.Add(r.Number, command.FormatTime(r.Time), r.Author, r.Source, strings.TrimSpace(tagText(r.Tags)+r.Comment))
 		}
-		return c.print(cmd, s)
+		return c.Print(cmd, s)
 	}
 	return cmd
 }
@@ -61,13 +63,13 @@ func tagText(tags []string) string {
 }
 
 // newest returns the number of the newest revision.
-func (c *client) newest(ctx context.Context) (uint64, error) {
-	a, err := c.do(ctx, request{method: http.MethodGet, path: "/history", query: url.Values{"limit": {"1"}}})
+func newest(c *command.Line, ctx context.Context) (uint64, error) {
+	a, err := c.Do(ctx, client.Request{Method: http.MethodGet, Path: "/history", Query: url.Values{"limit": {"1"}}})
 	if err != nil {
 		return 0, err
 	}
 	var body struct{ Params []revision }
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return 0, err
 	}
 	if len(body.Params) == 0 {
@@ -76,28 +78,28 @@ func (c *client) newest(ctx context.Context) (uint64, error) {
 	return body.Params[0].Number, nil
 }
 
-func (c *client) diffCommand() *cobra.Command {
+func diffCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "diff [FROM] [TO]", Short: "Compare revisions of the configuration",
 		Long: `Compare revisions of the configuration: the newest or a given revision with the
 one before it, or two revisions. A tag may replace a number; now is the newest
 revision.`,
 		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair now",
-		Args:    atMost(2), ValidArgsFunction: c.completeRevisions(),
+		Args:    command.AtMost(2), ValidArgsFunction: completeRevisions(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to, query, err := c.revisions(cmd, args)
+			to, query, err := diffArguments(c, cmd, args)
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/history/" + to + "/diff", query: query})
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/history/" + to + "/diff", Query: query})
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params struct{ Diff string } }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			return c.printDiff(cmd, body.Params.Diff)
+			return c.PrintDiff(cmd, body.Params.Diff)
 		},
 	}
 }
@@ -105,12 +107,12 @@ revision.`,
 // newestRevision is the word for the newest revision.
 const newestRevision = "now"
 
-// revisions parses the arguments of diff.
-func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query url.Values, err error) {
+// diffArguments parses the arguments of diff.
+func diffArguments(c *command.Line, cmd *cobra.Command, args []string) (to string, query url.Values, err error) {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if arg == newestRevision {
-			n, err := c.newest(cmd.Context())
+			n, err := newest(c, cmd.Context())
 			if err != nil {
 				return "", nil, err
 			}
@@ -121,7 +123,7 @@ func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query 
 	}
 	switch len(args) {
 	case 0:
-		n, err := c.newest(cmd.Context())
+		n, err := newest(c, cmd.Context())
 		return strconv.FormatUint(n, 10), nil, err
 	case 1:
 		return args[0], nil, nil
@@ -142,18 +144,18 @@ func revisionOrTag(arg string) error {
 func revisionNumber(arg string) (uint64, error) {
 	n, err := strconv.ParseUint(arg, 10, 63)
 	if err != nil {
-		return 0, usagef("%q is neither a revision number nor a tag", arg)
+		return 0, command.Usagef("%q is neither a revision number nor a tag", arg)
 	}
 	return n, nil
 }
 
-func (c *client) rollbackCommand() *cobra.Command {
+func rollbackCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "rollback [REVISION|TAG]", Short: "Roll back to an earlier revision",
 		Long: `Roll back to an earlier revision, by default the one before the newest. Its
 content becomes a new revision.`,
 		Example: "  sluice rollback\n  sluice rollback 7\n  sluice rollback before-the-fair --confirm 5m",
-		Args:    atMost(1), ValidArgsFunction: c.completeRevisions(),
+		Args:    command.AtMost(1), ValidArgsFunction: completeRevisions(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var to any
 			var err error
@@ -166,7 +168,7 @@ content becomes a new revision.`,
 				}
 			} else {
 				var n uint64
-				n, err = c.newest(cmd.Context())
+				n, err = newest(c, cmd.Context())
 				to, match = max(n, 1)-1, strconv.Quote(strconv.FormatUint(n, 10))
 			}
 			if err != nil {
@@ -176,22 +178,23 @@ content becomes a new revision.`,
 			if err != nil {
 				return err
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/history/rollback", body: body, match: match})
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodPost, Path: "/history/rollback", Body: body, IfMatch: match})
 			if err != nil {
 				return err
 			}
-			result, err := c.difference(cmd, a)
+			result, err := c.PrintDifference(cmd, a)
 			if err != nil {
 				return err
 			}
-			return c.conclude(cmd, a, result, false)
+			return c.PrintResult(cmd, a, result, false)
 		},
 	}
 }
 
-func (c *client) completeRevisions() cobra.CompletionFunc {
+func completeRevisions(c *command.Line) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		out, how := c.completer([]argument{aRevision, aRevision}, nil)(cmd, args, toComplete)
+		out, how := c.Completer([]command.Argument{command.RevisionNumber, command.RevisionNumber}, nil)(cmd,
+			args, toComplete)
 		if len(out) == 0 {
 			return nil, how
 		}

@@ -14,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 )
 
-func (c *client) logsCommand() *cobra.Command {
+func logsCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs [FARM]", Short: "Show the access log of a farm, or the log of the appliance",
 		Long: `Show the last lines of the access log of a farm or, without one, of the log of
@@ -26,26 +28,26 @@ the appliance: the file or systemd journal that its standard error goes to.
 --follow adds new lines until interrupted. With --json each line is an object:
 {"line": TEXT}, or the entry of the journal.`,
 		Example: "  sluice logs shop\n  sluice logs shop --follow --lines 100\n  sluice logs --follow",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	lines := cmd.Flags().IntP("lines", "n", 20, "number of last lines")
 	follow := cmd.Flags().BoolP("follow", "f", false, "also show new lines")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case *lines < 0:
-			return usagef("--lines must be 0 or more, got %d", *lines)
-		case c.api.url != "":
-			return usagef("logs are read where the appliance runs: use `sluice trace` from elsewhere")
+			return command.Usagef("--lines must be 0 or more, got %d", *lines)
+		case c.API.URL != "":
+			return command.Usagef("logs are read where the appliance runs: use `sluice trace` from elsewhere")
 		}
-		source, err := c.logOf(cmd.Context(), args)
+		source, err := logOf(c, cmd.Context(), args)
 		if err != nil {
 			return err
 		}
 		if source == journal {
-			return c.journalctl(cmd, *lines, *follow)
+			return journalctl(c, cmd, *lines, *follow)
 		}
 		t := tail{path: source, out: cmd.OutOrStdout(), clean: terminal.Of(cmd.OutOrStdout()) != nil}
-		if c.json {
+		if c.JSON {
 			t.out = &jsonLines{to: t.out}
 		}
 		if err := t.show(cmd.Context(), *lines, *follow); errors.Is(err, fs.ErrPermission) {
@@ -61,20 +63,20 @@ the appliance: the file or systemd journal that its standard error goes to.
 // journal stands for the systemd journal in place of a file.
 const journal = "journal"
 
-func (c *client) logOf(ctx context.Context, args []string) (string, error) {
+func logOf(c *command.Line, ctx context.Context, args []string) (string, error) {
 	if len(args) == 0 {
-		return c.ownLog(ctx)
+		return ownLog(c, ctx)
 	}
-	return c.accessLog(ctx, args[0])
+	return accessLog(c, ctx, args[0])
 }
 
 // accessLog returns the access log file of a farm.
-func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
-	path, err := pathOf("farms", farm)
+func accessLog(c *command.Line, ctx context.Context, farm string) (string, error) {
+	path, err := client.Path("farms", farm)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.brief(ctx, path)
+	a, err := c.GetBrief(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +88,7 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 			Target string `json:"log_target"`
 		}
 	}
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return "", err
 	}
 	switch p := body.Params; {
@@ -97,18 +99,18 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	case p.Sink == "stdout":
 		return "", fmt.Errorf("the access log of farm %s goes to the standard output of `sluice run`", farm)
 	default:
-		return filepath.Join(c.api.data, accesslog.Folder, cmp.Or(p.File, farm)+accesslog.Ending), nil
+		return filepath.Join(c.API.Data, accesslog.Folder, cmp.Or(p.File, farm)+accesslog.Ending), nil
 	}
 }
 
 // ownLog returns the destination of the appliance's standard error.
-func (c *client) ownLog(ctx context.Context) (string, error) {
-	a, err := c.get(ctx, "/status")
+func ownLog(c *command.Line, ctx context.Context) (string, error) {
+	a, err := c.Get(ctx, "/status")
 	if err != nil {
 		return "", err
 	}
 	var body struct{ Params state }
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return "", err
 	}
 	for _, role := range body.Params.Roles {
@@ -139,9 +141,9 @@ func parent(pid int) string {
 }
 
 // journalctl shows the journal of the appliance's unit.
-func (c *client) journalctl(cmd *cobra.Command, lines int, follow bool) error {
+func journalctl(c *command.Line, cmd *cobra.Command, lines int, follow bool) error {
 	args := []string{"--no-pager", "-u", "sluice", "-n", strconv.Itoa(lines)}
-	if c.json {
+	if c.JSON {
 		args = append(args, "-o", "json")
 	}
 	if follow {
@@ -149,7 +151,7 @@ func (c *client) journalctl(cmd *cobra.Command, lines int, follow bool) error {
 	}
 	run := exec.CommandContext(cmd.Context(), "journalctl", args...)
 	run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if err := run.Run(); err != nil && !ended(cmd.Context()) {
+	if err := run.Run(); err != nil && !command.Interrupted(cmd.Context()) {
 		return fmt.Errorf("journalctl: %w", err)
 	}
 	return nil

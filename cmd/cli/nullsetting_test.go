@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
 // A command that changes objects of several kinds does not know the kind of its object. The value sent for NAME=null must therefore reset the field for each kind that has it.
@@ -13,17 +15,17 @@ func TestNullResetsAFieldOfEveryKind(t *testing.T) {
 	shared := 0
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
-		if s := takes(cmd); s != nil {
+		if s := command.SettingsOf(cmd); s != nil {
 			kinds := map[string]int{}
-			for _, part := range s.sections {
-				for _, p := range part.params {
+			for _, part := range s.Sections {
+				for _, p := range part.Params {
 					kinds[p.Name]++
-					sent := s.value(p.Name, "null")
+					sent := s.Value(p.Name, "null")
 					if sent != nil && !reflect.DeepEqual(sent, p.Plain.Default) {
-						t.Errorf("%s: %s=null sends %v, and its default %s is %v", cmd.CommandPath(), p.Name, sent, part.of, p.Plain.Default)
+						t.Errorf("%s: %s=null sends %v, and its default %s is %v", cmd.CommandPath(), p.Name, sent, part.Of, p.Plain.Default)
 					}
 					if sent == nil && p.Plain.Default != nil && slices.Contains(p.Options, "non_blank") && !slices.Contains(p.Options, "null") {
-						t.Errorf("%s: %s=null is refused %s", cmd.CommandPath(), p.Name, part.of)
+						t.Errorf("%s: %s=null is refused %s", cmd.CommandPath(), p.Name, part.Of)
 					}
 				}
 			}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
 )
@@ -16,7 +18,7 @@ import (
 // l4xnat farm.
 type owner struct{ farm, service string }
 
-func (o owner) path(more ...string) (string, error) { return pathOf(o.parts(more...)...) }
+func (o owner) path(more ...string) (string, error) { return client.Path(o.parts(more...)...) }
 
 func (o owner) parts(more ...string) []string {
 	out := []string{"farms", o.farm}
@@ -29,13 +31,13 @@ func (o owner) parts(more ...string) []string {
 // String returns the command arguments: "shop web", "dns".
 func (o owner) String() string { return strings.TrimSpace(o.farm + " " + o.service) }
 
-// owner parses FARM [SERVICE], followed by others more arguments, and returns these. The
+// parseOwner parses FARM [SERVICE], followed by others more arguments, and returns these. The
 // service is required only if the farm has several.
-func (c *client) owner(ctx context.Context, args []string, others int) (owner, []string, error) {
+func parseOwner(c *command.Line, ctx context.Context, args []string, others int) (owner, []string, error) {
 	if len(args) > 1+others {
 		return owner{args[0], args[1]}, args[2:], nil
 	}
-	o, err := c.soleOwner(ctx, args[0])
+	o, err := soleOwner(c, ctx, args[0])
 	return o, args[1:], err
 }
 
@@ -61,21 +63,21 @@ func profileCalled(word string) farm.Profile {
 	return profile.Named(farm.Profile(word)).Name()
 }
 
-func (c *client) summary(ctx context.Context, farm string) (s summary, err error) {
-	path, err := pathOf("farms", farm, "summary")
+func summaryOf(c *command.Line, ctx context.Context, farm string) (s summary, err error) {
+	path, err := client.Path("farms", farm, "summary")
 	if err != nil {
 		return s, err
 	}
-	a, err := c.get(ctx, path)
+	a, err := c.Get(ctx, path)
 	if err != nil {
 		return s, err
 	}
-	return s, a.into(&s)
+	return s, a.Decode(&s)
 }
 
 // soleOwner returns the farm, or its only service.
-func (c *client) soleOwner(ctx context.Context, farm string) (owner, error) {
-	s, err := c.summary(ctx, farm)
+func soleOwner(c *command.Line, ctx context.Context, farm string) (owner, error) {
+	s, err := summaryOf(c, ctx, farm)
 	if err != nil {
 		return owner{}, err
 	}
@@ -89,9 +91,9 @@ func (s summary) sole(farm string) (owner, error) {
 	case len(names) == 1:
 		return owner{farm, names[0]}, nil
 	case len(names) == 0:
-		return owner{}, usagef("farm %s has no service yet: create one with `sluice service create %s NAME`", farm, farm)
+		return owner{}, command.Usagef("farm %s has no service yet: create one with `sluice service create %s NAME`", farm, farm)
 	default:
-		return owner{}, usagef("missing service after farm %s, which has %s", farm, strings.Join(names, ", "))
+		return owner{}, command.Usagef("missing service after farm %s, which has %s", farm, strings.Join(names, ", "))
 	}
 }
 
@@ -104,14 +106,14 @@ func before(args []string) int {
 }
 
 // completeOwner completes FARM [SERVICE], then the given kinds, then settings.
-func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFunc {
+func completeOwner(c *command.Line, kinds []command.Argument, s *command.Settings) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return c.completer(oneFarm, nil)(cmd, args, toComplete)
+			return c.Completer(command.OneFarm, nil)(cmd, args, toComplete)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+		ctx, cancel := context.WithTimeout(context.Background(), command.CompletionTimeout)
 		defer cancel()
-		of, err := c.summary(ctx, args[0])
+		of, err := summaryOf(c, ctx, args[0])
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -123,17 +125,17 @@ func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFu
 			o.service, rest = rest[0], rest[1:]
 		}
 		switch {
-		case len(rest) < len(kinds) && kinds[len(rest)] == aBackend:
-			return c.backendIDs(ctx, o), cobra.ShellCompDirectiveNoFileComp
+		case len(rest) < len(kinds) && kinds[len(rest)] == command.BackendID:
+			return backendIDs(c, ctx, o), cobra.ShellCompDirectiveNoFileComp
 		case len(rest) >= len(kinds) && s != nil:
-			return s.complete(toComplete)
+			return s.Complete(toComplete)
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (c *client) backendIDs(ctx context.Context, o owner) []string {
-	list, _, err := c.backends(ctx, o)
+func backendIDs(c *command.Line, ctx context.Context, o owner) []string {
+	list, _, err := backendsOf(c, ctx, o)
 	if err != nil {
 		return nil
 	}

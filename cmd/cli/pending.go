@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -23,36 +25,36 @@ type pendingChange struct {
 	}
 }
 
-func (c *client) pendingCommand() *cobra.Command {
+func pendingCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pending", Short: "Show the change that is reverted unless it is confirmed",
 		Long: `Show the change that is reverted unless it is confirmed, and the measurements of
 its guard. --undo reverts it now.`,
-		Example: "  sluice farm set shop vport=8443 --confirm 5m\n  sluice pending\n  sluice pending --undo", Args: exactly(0),
+		Example: "  sluice farm set shop vport=8443 --confirm 5m\n  sluice pending\n  sluice pending --undo", Args: command.Exactly(0),
 	}
 	undo := cmd.Flags().Bool("undo", false, "revert the change now")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *undo {
-			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: "/pending"})
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodDelete, Path: "/pending"})
 			if err != nil {
 				return err
 			}
-			return c.say(cmd, a)
+			return c.PrintMessage(cmd, a)
 		}
-		a, err := c.get(cmd.Context(), "/pending")
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Get(cmd.Context(), "/pending")
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params pendingChange }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.printPending(cmd, body.Params)
+		return printPending(c, cmd, body.Params)
 	}
 	return cmd
 }
 
-func (c *client) printPending(cmd *cobra.Command, p pendingChange) error {
+func printPending(c *command.Line, cmd *cobra.Command, p pendingChange) error {
 	out := cmd.OutOrStdout()
 	if p.Pending != "true" {
 		fmt.Fprintln(out, "No change is pending.")
@@ -95,11 +97,11 @@ func pendingText(p pendingChange) string {
 	return show.Clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))
 }
 
-func (c *client) confirmCommand() *cobra.Command {
+func confirmCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "confirm [REVISION]", Short: "Keep the pending change",
 		Long:    "Keep the pending change. With a number it is kept only if it is that revision.",
-		Example: "  sluice apply -f shop.yaml --confirm 5m\n  sluice confirm", Args: atMost(1),
+		Example: "  sluice apply -f shop.yaml --confirm 5m\n  sluice confirm", Args: command.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := ""
 			if len(args) == 1 {
@@ -108,10 +110,10 @@ func (c *client) confirmCommand() *cobra.Command {
 				}
 				at = args[0]
 			} else {
-				a, err := c.get(cmd.Context(), "/pending")
+				a, err := c.Get(cmd.Context(), "/pending")
 				var body struct{ Params pendingChange }
 				if err == nil {
-					err = a.into(&body)
+					err = a.Decode(&body)
 				}
 				if err != nil {
 					return err
@@ -121,11 +123,11 @@ func (c *client) confirmCommand() *cobra.Command {
 				}
 				at = fmt.Sprint(body.Params.Revision)
 			}
-			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/history/" + at + "/confirm"})
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodPost, Path: "/history/" + at + "/confirm"})
 			if err != nil {
 				return err
 			}
-			return c.say(cmd, a)
+			return c.PrintMessage(cmd, a)
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -130,7 +131,7 @@ func TestDeletionsThatNobodyNamedNeedYes(t *testing.T) {
 		{[]string{"apply", "-f", file}, "nothing was changed, because this deletes farm shop: 4 open connections: add --yes to confirm, or --merge to keep what the document does not name"},
 		{[]string{"rollback", "1"}, "nothing was changed, because this deletes service web of farm shop: 4 open connections: add --yes to confirm"},
 	} {
-		if r := a.run(c.args...); r.code != cli.ExitRefused || !strings.Contains(r.stderr, c.want) {
+		if r := a.run(c.args...); r.code != command.ExitRefused || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: %+v, want %q", c.args, r, c.want)
 		}
 	}

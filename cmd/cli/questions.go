@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -34,7 +36,7 @@ type questions struct {
 	}
 }
 
-func (c *client) questionsCommand() *cobra.Command {
+func questionsCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "questions FARM", Short: "Count the queries to a gslb farm: top names, clients and response codes",
 		Long: `Count the queries to a gslb farm for some seconds: the most frequent names and
@@ -43,31 +45,32 @@ that chose the addresses. Queries are counted only while this command runs, so
 they cost nothing otherwise. Messages dropped by a limit, and messages that are
 not queries, are in the farm's statistics.`,
 		Example: "  sluice questions names\n  sluice questions names --for 20s --most 50\n  sluice questions names --json",
-		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	limit := cmd.Flags().Duration("for", 5*time.Second, "counting period, 1s to 30s")
 	most := cmd.Flags().Int("most", 10, "maximum number of names and clients")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		path, err := pathOf("farms", args[0], "questions")
+		path, err := client.Path("farms", args[0], "questions")
 		if err != nil {
 			return err
 		}
 		query := url.Values{"seconds": {strconv.Itoa(int(limit.Round(time.Second).Seconds()))}, "most": {strconv.Itoa(*most)}}
-		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: path, query: query, wait: *limit + timeout})
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: path, Query: query,
+			Timeout: *limit + client.Timeout})
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params questions }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.printQuestions(cmd, &body.Params)
+		return printQuestions(c, cmd, &body.Params)
 	}
 	return cmd
 }
 
 // printQuestions prints the counts: a table for each kind with data.
-func (c *client) printQuestions(cmd *cobra.Command, q *questions) error {
+func printQuestions(c *command.Line, cmd *cobra.Command, q *questions) error {
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d queries in %.0f seconds\n", q.Questions, q.Seconds); err != nil || q.Questions == 0 {
 		return err
 	}
@@ -94,7 +97,7 @@ func (c *client) printQuestions(cmd *cobra.Command, q *questions) error {
 		if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
 			return err
 		}
-		if err := c.print(cmd, s); err != nil {
+		if err := c.Print(cmd, s); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -27,7 +29,7 @@ type rehearsed struct {
 	}
 }
 
-func (c *client) rehearseCommand() *cobra.Command {
+func rehearseCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rehearse", Short: "Rehearse the failure of backends: the new load of the others, and whether it fits",
 		Long: `Rehearse the failure of backends: how much of their load each other backend
@@ -41,7 +43,7 @@ flight at the latency of light load. For l4xnat farms these are connections.
 Exit status: 0 if the load fits, 3 if it does not or is unknown, 1 if the
 rehearsal failed.`,
 		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/10.0.0.1:8080 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
-		Args:    exactly(0),
+		Args:    command.Exactly(0),
 	}
 	f := cmd.Flags()
 	backends := f.StringSlice("backend", nil, "backend that fails: FARM/SERVICE/BACKEND, or FARM/BACKEND of an l4xnat farm (number, address or alias); may be repeated, or a list with commas")
@@ -51,12 +53,12 @@ rehearsal failed.`,
 	peak := f.Bool("peak", false, "use the peak load of the last day instead of the current load")
 	cmd.MarkFlagsMutuallyExclusive("half", "share")
 	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.completer(oneFarm, nil)(cmd, nil, toComplete)
+		return c.Completer(command.OneFarm, nil)(cmd, nil, toComplete)
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		body := map[string]any{}
 		if len(*backends) > 0 {
-			numbers, err := c.backendNumbers(cmd.Context(), *backends)
+			numbers, err := backendNumbers(c, cmd.Context(), *backends)
 			if err != nil {
 				return err
 			}
@@ -66,9 +68,9 @@ rehearsal failed.`,
 		case *of != "":
 			body["farm"] = *of
 		case *half || f.Changed("share"):
-			return usagef("--half and --share need --farm")
+			return command.Usagef("--half and --share need --farm")
 		case len(*backends) == 0:
-			return usagef("no backend given: use --backend or --farm")
+			return command.Usagef("no backend given: use --backend or --farm")
 		}
 		if f.Changed("share") {
 			body["share"] = *share
@@ -76,14 +78,14 @@ rehearsal failed.`,
 		if *peak {
 			body["peak"] = true
 		}
-		return c.rehearse(cmd, body)
+		return rehearse(c, cmd, body)
 	}
 	return cmd
 }
 
 // backendNumbers replaces addresses and aliases by backend numbers. Other words stay
 // unchanged, and the appliance reports their errors.
-func (c *client) backendNumbers(ctx context.Context, words []string) ([]string, error) {
+func backendNumbers(c *command.Line, ctx context.Context, words []string) ([]string, error) {
 	out := make([]string, len(words))
 	for i, word := range words {
 		out[i] = word
@@ -96,7 +98,7 @@ func (c *client) backendNumbers(ctx context.Context, words []string) ([]string, 
 		if last == 2 {
 			o.service = parts[1]
 		}
-		number, err := c.number(ctx, o, parts[last])
+		number, err := backendNumber(c, ctx, o, parts[last])
 		if err != nil {
 			return nil, err
 		}
@@ -105,12 +107,12 @@ func (c *client) backendNumbers(ctx context.Context, words []string) ([]string, 
 	return out, nil
 }
 
-func (c *client) rehearse(cmd *cobra.Command, question map[string]any) error {
+func rehearse(c *command.Line, cmd *cobra.Command, question map[string]any) error {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return err
 	}
-	a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/rehearsals", body: text})
+	a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodPost, Path: "/rehearsals", Body: text})
 	if err != nil {
 		return err
 	}
@@ -120,21 +122,21 @@ func (c *client) rehearse(cmd *cobra.Command, question map[string]any) error {
 			Groups  []rehearsed
 		}
 	}
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return err
 	}
-	if c.json {
-		err = c.printJSON(cmd, a)
+	if c.JSON {
+		err = c.PrintJSON(cmd, a)
 	} else {
-		err = c.printRehearsal(cmd, body.Params.Groups)
+		err = printRehearsal(c, cmd, body.Params.Groups)
 	}
 	if err == nil && body.Params.Verdict != "fits" {
-		return errFound
+		return command.ErrFound
 	}
 	return err
 }
 
-func (c *client) printRehearsal(cmd *cobra.Command, groups []rehearsed) error {
+func printRehearsal(c *command.Line, cmd *cobra.Command, groups []rehearsed) error {
 	for i, g := range groups {
 		if i > 0 {
 			fmt.Fprintln(cmd.OutOrStdout())
@@ -149,9 +151,10 @@ func (c *client) printRehearsal(cmd *cobra.Command, groups []rehearsed) error {
 		}
 		s := show.NewSheet("ID", "BACKEND", "STATUS", "BEFORE", "AFTER", "UNDER-WAY", "LIMIT", "VERDICT", "WHY")
 		for _, b := range g.Backends {
-			s.Add(b.ID, address(b.IP, b.Port), b.Status, requests(b.Before), requests(b.After), requests(b.UnderWay), limit(b.Limit, b.Bend), b.Verdict, b.Text)
+			s.Add(b.ID, address(b.IP, b.Port), b.Status, requests(b.Before), requests(b.After),
+				requests(b.UnderWay), limit(b.Limit, b.Bend), b.Verdict, b.Text)
 		}
-		if err := c.print(cmd, s); err != nil {
+		if err := c.Print(cmd, s); err != nil {
 			return err
 		}
 	}

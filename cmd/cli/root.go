@@ -12,6 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/sluicelb/sluice/cmd/cli/certificates"
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
+	"github.com/sluicelb/sluice/cmd/cli/people"
+	"github.com/sluicelb/sluice/cmd/cli/zones"
 )
 
 // Execute runs the command line without the commands that run the appliance and returns the
@@ -31,12 +37,12 @@ func Run(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.
 	root.InitDefaultCompletionCmd() // it keeps the current output
 	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
-	return report(cmd, err, stderr)
+	return command.Report(cmd, err, stderr)
 }
 
 // Root returns the command tree with additional commands.
 func Root(extra ...*cobra.Command) *cobra.Command {
-	c := &client{}
+	c := &command.Line{}
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "A load balancer: run an appliance, and manage a running one",
@@ -53,36 +59,38 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		Args:              noSuchCommand,
+		Args:              command.NoSuchCommand,
 	}
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
-	c.addFlags(root.PersistentFlags())
-	root.AddCommand(slices.Concat(farmCommands(c), zoneCommands(c), certificateCommands(c), revisionCommands(c), observeCommands(c), peopleCommands(c), systemCommands(c))...)
-	root.AddCommand(c.checkGroup(c.checkCommand()), c.shellCommand())
-	commandNamed(root, "farm").AddCommand(hidden(c.lintCommand())) // its obsolete name
-	c.addWords(farmWords, zoneWords, certificateWords, revisionWords, observeWords, peopleWords, systemWords(), words{read: []string{shellName}})
-	c.addTrials(root)
-	c.addForce(root)
-	c.addPlans(root) // before the commands that use no appliance: run would start one
+	c.AddFlags(root.PersistentFlags())
+	root.AddCommand(slices.Concat(farmCommands(c), zones.Commands(c), certificates.Commands(c), revisionCommands(c),
+		observeCommands(c), people.Commands(c), systemCommands(c))...)
+	root.AddCommand(checkGroup(c, checkCommand(c)), shellCommand(c))
+	command.Named(root, "farm").AddCommand(command.Hidden(lintCommand(c))) // its obsolete name
+	c.AddWords(farmWords, zones.Words, certificates.Words, revisionWords, observeWords, people.Words, systemWords(),
+		command.Words{Read: []string{shellName}})
+	c.AddPendingFlags(root)
+	c.AddForceFlag(root)
+	c.AddDryRunFlags(root) // before the commands that use no appliance: run would start one
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if asked, _ := cmd.Flags().GetBool("version"); !asked {
 			return cmd.Help()
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", Version)
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "sluice", client.Version)
 		return err
 	}
-	eachCommand(root, func(cmd *cobra.Command) {
+	command.EachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Name() == "show" {
 			cmd.Aliases = append(cmd.Aliases, "get")
 		}
 	})
-	c.conduct(root)
-	markFailures(root)
-	arrangeHelp(root, helpSections)
+	c.AddCommonFlags(root)
+	command.MarkFailures(root)
+	command.ArrangeHelp(root, helpSections)
 	return root
 }
 
@@ -91,16 +99,16 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 func strictCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
-			cmd.Args, cmd.RunE = noSuchCommand, subCommandMissing
+			cmd.Args, cmd.RunE = command.NoSuchCommand, command.SubCommandMissing
 		}
 	}
 }
 
 // helpSections are the commands by purpose.
-var helpSections = []helpSection{
-	{"farms", "Farms and their objects:", []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
-	{"watch", "Observe traffic:", []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
-	{"config", "Configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
-	{"run", "Appliance:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
-	{"more", "More:", []string{"help", "completion"}},
+var helpSections = []command.HelpSection{
+	{ID: "farms", Title: "Farms and their objects:", Commands: []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
+	{ID: "watch", Title: "Observe traffic:", Commands: []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
+	{ID: "config", Title: "Configuration as a whole:", Commands: []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
+	{ID: "run", Title: "Appliance:", Commands: []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
+	{ID: "more", Title: "More:", Commands: []string{"help", "completion"}},
 }

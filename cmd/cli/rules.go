@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
@@ -40,7 +42,7 @@ func (k ruleKind) path(farm, service string, more ...string) (string, error) {
 	if service != "" {
 		parts = append(parts, "services", service)
 	}
-	return pathOf(append(append(parts, k.at(service)), more...)...)
+	return client.Path(append(append(parts, k.at(service)), more...)...)
 }
 
 // read converts arguments to a body. Arguments other than NAME=VALUE are the values of the
@@ -54,7 +56,7 @@ func (k ruleKind) read(args []string) (map[string]any, error) {
 		case !found || !slices.ContainsFunc(k.params, func(p field.Param) bool { return p.Name == name }):
 			plain = append(plain, arg)
 		case twice:
-			return nil, usagef("%s is given twice", name)
+			return nil, command.Usagef("%s is given twice", name)
 		default:
 			out[name] = value
 		}
@@ -65,7 +67,7 @@ func (k ruleKind) read(args []string) (map[string]any, error) {
 		}
 	}
 	if len(plain) > 0 {
-		return nil, usagef("unexpected value %q: a rule of this kind has %s", plain[0], k.fields())
+		return nil, command.Usagef("unexpected value %q: a rule of this kind has %s", plain[0], k.fields())
 	}
 	return out, nil
 }
@@ -79,7 +81,7 @@ func (k ruleKind) fields() string {
 }
 
 // addRule adds a rule.
-func (c *client) addRule(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+func addRule(c *command.Line, cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 	fields, err := k.read(args)
 	if err != nil {
 		return err
@@ -88,11 +90,11 @@ func (c *client) addRule(cmd *cobra.Command, k ruleKind, farm, service string, a
 	if err != nil {
 		return err
 	}
-	a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
-	return c.orSay(cmd, a, err)
+	a, err := c.Send(cmd.Context(), http.MethodPost, path, fields)
+	return c.Finish(cmd, a, err)
 }
 
-func (c *client) setRule(cmd *cobra.Command, k ruleKind, farm, service, id string, args []string) error {
+func setRule(c *command.Line, cmd *cobra.Command, k ruleKind, farm, service, id string, args []string) error {
 	fields, err := k.read(args)
 	if err != nil {
 		return err
@@ -101,23 +103,23 @@ func (c *client) setRule(cmd *cobra.Command, k ruleKind, farm, service, id strin
 	if err != nil {
 		return err
 	}
-	return c.changeRule(cmd, http.MethodPut, path, fields)
+	return changeRule(c, cmd, http.MethodPut, path, fields)
 }
 
-func (c *client) deleteRule(cmd *cobra.Command, k ruleKind, farm, service, id string) error {
+func deleteRule(c *command.Line, cmd *cobra.Command, k ruleKind, farm, service, id string) error {
 	path, err := k.path(farm, service, id)
 	if err != nil {
 		return err
 	}
-	return c.changeRule(cmd, http.MethodDelete, path, nil)
+	return changeRule(c, cmd, http.MethodDelete, path, nil)
 }
 
-func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, position string) error {
+func moveRule(c *command.Line, cmd *cobra.Command, k ruleKind, farm, service, id, position string) error {
 	path, err := k.path(farm, service, id, "actions")
 	if err != nil {
 		return err
 	}
-	return c.changeRule(cmd, http.MethodPost, path, map[string]any{"position": position})
+	return changeRule(c, cmd, http.MethodPost, path, map[string]any{"position": position})
 }
 
 const ifRevision = "if-revision"
@@ -129,47 +131,48 @@ func ofRevision(cmd *cobra.Command) *cobra.Command {
 }
 
 // changeRule changes the rule at a position, if the farm is as the caller knows it.
-func (c *client) changeRule(cmd *cobra.Command, method, path string, fields map[string]any) error {
-	r := request{method: method, path: path}
+func changeRule(c *command.Line, cmd *cobra.Command, method, path string, fields map[string]any) error {
+	r := client.Request{Method: method, Path: path}
 	if f := cmd.Flags().Lookup(ifRevision); f.Changed {
 		revision, err := strconv.ParseUint(f.Value.String(), 10, 63)
 		if err != nil {
-			return usagef("--%s: %q is no revision number", ifRevision, f.Value.String())
+			return command.Usagef("--%s: %q is no revision number", ifRevision, f.Value.String())
 		}
-		r.match = fmt.Sprintf(`"%d."`, revision) // of the farm, not of the whole configuration
+		r.IfMatch = fmt.Sprintf(`"%d."`, revision) // of the farm, not of the whole configuration
 	}
 	if fields != nil {
 		body, err := json.Marshal(fields)
 		if err != nil {
 			return err
 		}
-		r.body = body
+		r.Body = body
 	}
-	a, err := c.do(cmd.Context(), r)
-	return c.orSay(cmd, a, err)
+	a, err := c.Do(cmd.Context(), r)
+	return c.Finish(cmd, a, err)
 }
 
 // ruleLists returns the lists of a farm or service by name, and their revision.
-func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service string) (map[string]json.RawMessage, uint64, error) {
+func ruleLists(c *command.Line, cmd *cobra.Command, kinds []ruleKind, farm,
+	service string) (map[string]json.RawMessage, uint64, error) {
 	parts := []string{"farms", farm}
 	if service != "" {
 		parts = append(parts, "services", service)
 	}
-	path, err := pathOf(parts...)
+	path, err := client.Path(parts...)
 	if err != nil {
 		return nil, 0, err
 	}
-	a, err := c.get(cmd.Context(), path)
+	a, err := c.Get(cmd.Context(), path)
 	if err != nil {
 		return nil, 0, err
 	}
 	var owner map[string]json.RawMessage
 	if service == "" {
 		var body struct{ Params map[string]json.RawMessage }
-		err, owner = a.into(&body), body.Params
+		err, owner = a.Decode(&body), body.Params
 	} else {
 		var body struct{ Services map[string]json.RawMessage }
-		err, owner = a.into(&body), body.Services
+		err, owner = a.Decode(&body), body.Services
 	}
 	if err != nil {
 		return nil, 0, err
@@ -184,8 +187,8 @@ func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service s
 }
 
 // revisionOf returns the revision of a response, 0 if it has none.
-func revisionOf(a answer) uint64 {
-	number, _, _ := strings.Cut(strings.Trim(a.header.Get("ETag"), `"`), ".")
+func revisionOf(a client.Response) uint64 {
+	number, _, _ := strings.Cut(strings.Trim(a.Header.Get("ETag"), `"`), ".")
 	revision, _ := strconv.ParseUint(number, 10, 64)
 	return revision
 }
@@ -197,13 +200,14 @@ type aRule struct {
 }
 
 // printRules lists rules of several kinds; cells returns the cells after the kind.
-func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *show.Sheet, cells func(kind string, r aRule) []any) error {
-	lists, revision, err := c.ruleLists(cmd, kinds, farm, service)
+func printRules(c *command.Line, cmd *cobra.Command, kinds []ruleKind, farm, service string, s *show.Sheet,
+	cells func(kind string, r aRule) []any) error {
+	lists, revision, err := ruleLists(c, cmd, kinds, farm, service)
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return c.printEnvelope(cmd, envelope{"List the rules", lists, revision})
+	if c.JSON {
+		return c.PrintEnvelope(cmd, command.Envelope{Description: "List the rules", Params: lists, Revision: revision})
 	}
 	for _, k := range kinds {
 		var rules []aRule
@@ -216,5 +220,5 @@ func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service 
 			s.Add(cells(k.at(service), r)...)
 		}
 	}
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }

@@ -7,20 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 )
 
-var oneService = []argument{aFarm, aService}
+var oneService = []command.Argument{command.FarmName, command.ServiceName}
 
-func (c *client) serviceCommand() *cobra.Command {
-	return parentCommand("service", "Manage the services of a farm", `  sluice service list shop
+func serviceCommand(c *command.Line) *cobra.Command {
+	return command.Parent("service", "Manage the services of a farm", `  sluice service list shop
   sluice service create shop web vhost='shop\.example\.com'
   sluice service set shop web routingpolicy=LEAST_CONNECTIONS
   sluice service move shop web 0`,
-		c.serviceList(), c.serviceShow(), c.serviceCreate(), c.serviceSet(), c.serviceDelete(), c.serviceMove())
+		serviceList(c), serviceShow(c), serviceCreate(c), serviceSet(c), serviceDelete(c), serviceMove(c))
 }
 
 type service struct {
@@ -30,11 +32,11 @@ type service struct {
 	Backends                                              []backend
 }
 
-func (c *client) serviceList() *cobra.Command {
+func serviceList(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM", Short: "List the services of a farm in the order they are tried", Example: "  sluice service list shop",
-		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
-		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
+		Args: command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
+		RunE: aboutFarm(c, func(cmd *cobra.Command, body farmDetails) error {
 			if !profileCalled(body.profile()).HasServices() {
 				name := body.Params["farmname"]
 				return fmt.Errorf("farm %s has profile %s and therefore no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
@@ -44,36 +46,36 @@ func (c *client) serviceList() *cobra.Command {
 				for _, v := range body.Services {
 					s.Add(v.ID, v.Algorithm, cmp.Or(v.FarmGuardian, fmt.Sprintf("tcp %v", v.DefTCPPort)), v.TTL, len(v.Backends))
 				}
-				return c.print(cmd, s)
+				return c.Print(cmd, s)
 			}
 			s := show.NewSheet("SERVICE", "VHOST", "URLP", "REDIRECT", "PERSISTENCE", "ROUTINGPOLICY", "BACKENDS")
 			for _, v := range body.Services {
 				s.Add(v.ID, v.VHost, v.URLP, v.Redirect, v.Persistence, v.RoutingPolicy, len(v.Backends))
 			}
-			return c.print(cmd, s)
+			return c.Print(cmd, s)
 		}),
 	}
 }
 
-func (c *client) serviceShow() *cobra.Command {
+func serviceShow(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "show FARM SERVICE", Short: "Show a service and its backends", Example: "  sluice service show shop web",
-		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		Args: command.Exactly(2), ValidArgsFunction: c.Completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0], "services", args[1])
+			path, err := client.Path("farms", args[0], "services", args[1])
 			if err != nil {
 				return err
 			}
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), path)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Services map[string]any }
 			var typed struct{ Services service }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			if err := a.into(&typed); err != nil {
+			if err := a.Decode(&typed); err != nil {
 				return err
 			}
 			s := show.NewSheet("SETTING", "VALUE")
@@ -82,7 +84,7 @@ func (c *client) serviceShow() *cobra.Command {
 				s.Add(name, body.Services[name])
 			}
 			for _, part := range serviceSections() {
-				for _, p := range part.params {
+				for _, p := range part.Params {
 					if v, ok := body.Services[p.Name]; ok {
 						s.Add(p.Name, v)
 						delete(body.Services, p.Name) // fields of both profiles are listed once
@@ -90,82 +92,85 @@ func (c *client) serviceShow() *cobra.Command {
 				}
 			}
 			s.AlignLeft()
-			if err := c.print(cmd, s); err != nil || len(typed.Services.Backends) == 0 {
+			if err := c.Print(cmd, s); err != nil || len(typed.Services.Backends) == 0 {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
-			return c.print(cmd, backendSheet([]service{typed.Services}))
+			return c.Print(cmd, backendSheet([]service{typed.Services}))
 		},
 	}
 }
 
-func (c *client) serviceCreate() *cobra.Command {
+func serviceCreate(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: atLeast(2),
+		Use: "create FARM SERVICE [NAME=VALUE…]", Short: "Create a service at the end of a farm's list", Args: command.AtLeast(2),
 		Example: "  sluice service create shop web\n  sluice service create shop api urlp=^/api/ routingpolicy=LEAST_CONNECTIONS\n  sluice service create names shop algorithm=prio deftcpport=443",
 	}
-	s := addSections(cmd, serviceSections())
+	s := command.AddSections(cmd, serviceSections())
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			return nil, cobra.ShellCompDirectiveNoFileComp // a new name
 		}
-		return c.completer(oneFarm, s)(cmd, args, toComplete)
+		return c.Completer(command.OneFarm, s)(cmd, args, toComplete)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[2:])
+		fields, err := s.Read(cmd, args[2:])
 		if err != nil {
 			return err
 		}
-		path, err := pathOf("farms", args[0], "services")
+		path, err := client.Path("farms", args[0], "services")
 		if err != nil {
 			return err
 		}
 		fields["id"] = args[1]
-		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
-		return c.orSay(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, path, fields)
+		return c.Finish(cmd, a, err)
 	}
 	return cmd
 }
 
 // serviceSections returns the settings of services by profile.
-func serviceSections() []section {
-	return []section{{"services of http farms", httpfarm.ServiceUpdate.Params()}, {"services of gslb farms", gslbfarm.ServiceUpdate.Params()}}
+func serviceSections() []command.Section {
+	return []command.Section{
+		{Of: "services of http farms", Params: httpfarm.ServiceUpdate.Params()},
+		{Of: "services of gslb farms", Params: gslbfarm.ServiceUpdate.Params()},
+	}
 }
 
-func (c *client) serviceSet() *cobra.Command {
+func serviceSet(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: atLeast(2),
+		Use: "set FARM SERVICE NAME=VALUE…", Short: "Change settings of a service", Args: command.AtLeast(2),
 		Example: "  sluice service set shop web persistence=COOKIE sessionid=SID\n  sluice service set shop old redirect=https://example.com\n  sluice service set secure doh urlp=^/dns-query dns_farm=names",
 	}
-	s := addSections(cmd, serviceSections())
-	cmd.ValidArgsFunction = c.completer(oneService, s)
+	s := command.AddSections(cmd, serviceSections())
+	cmd.ValidArgsFunction = c.Completer(oneService, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.set(cmd, s, args[2:], "farms", args[0], "services", args[1])
+		return c.Set(cmd, s, args[2:], "farms", args[0], "services", args[1])
 	}
 	return cmd
 }
 
-func (c *client) serviceDelete() *cobra.Command {
+func serviceDelete(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FARM SERVICE", Short: "Delete a service and its backends", Example: "  sluice service delete shop web",
-		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
+		Args: command.Exactly(2), ValidArgsFunction: c.Completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.remove(cmd, "farms", args[0], "services", args[1])
+			return c.Delete(cmd, "farms", args[0], "services", args[1])
 		},
 	}
 }
 
-func (c *client) serviceMove() *cobra.Command {
+func serviceMove(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "move FARM SERVICE POSITION", Short: "Move a service to another position, from 0", Example: "  sluice service move shop web 0",
-		Args: exactly(3), ValidArgsFunction: c.completer(oneService, nil),
+		Args: command.Exactly(3), ValidArgsFunction: c.Completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := pathOf("farms", args[0], "services", args[1], "actions")
+			path, err := client.Path("farms", args[0], "services", args[1], "actions")
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"position": args[2]})
-			return c.orSay(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPost, path, map[string]any{"position": args[2]})
+			return c.Finish(cmd, a, err)
 		},
 	}
 }

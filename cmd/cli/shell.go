@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/shell"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
@@ -21,7 +22,7 @@ import (
 
 const shellName = "shell"
 
-func (c *client) shellCommand() *cobra.Command {
+func shellCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: shellName, Short: "Start an interactive shell with completion and history",
 		Long: `Start an interactive shell, in which commands are typed without the word sluice.
@@ -35,27 +36,27 @@ The history is kept in ~/.local/share/sluice/history (XDG_DATA_HOME), readable
 only by you. It omits lines that begin with a blank or contain a secret, and
 prompted passwords. If standard input is not a terminal, it is a script: it runs
 line by line and continues after a failed command.`,
-		Example: "  sluice shell\n  sluice shell --url https://lb.example.com:444 --cacert lb.pem\n  sluice shell < commands.txt", Args: exactly(0),
+		Example: "  sluice shell\n  sluice shell --url https://lb.example.com:444 --cacert lb.pem\n  sluice shell < commands.txt", Args: command.Exactly(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		Annotations:       map[string]string{runsCommands: "yes"},
+		Annotations:       map[string]string{command.RunsCommands: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sh := &shell.Shell{
-				Name: "sluice", Errors: cmd.ErrOrStderr(), Private: isPrivate,
+				Name: "sluice", Errors: cmd.ErrOrStderr(), Private: command.IsPrivate,
 				Run: func(words []string, in io.Reader) int {
-					return c.within(cmd, words, in, cmd.OutOrStdout(), cmd.ErrOrStderr())
+					return runWithin(c, cmd, words, in, cmd.OutOrStdout(), cmd.ErrOrStderr())
 				},
-				Complete: func(words []string, last string) shell.Offers { return c.offers(cmd, words, last) },
+				Complete: func(words []string, last string) shell.Offers { return completions(c, cmd, words, last) },
 			}
-			code, err := c.converse(cmd, sh)
-			if err == nil && code != ExitDone {
-				err = &status{code}
+			code, err := converse(c, cmd, sh)
+			if err == nil && code != command.ExitDone {
+				err = &command.ExitStatus{Code: code}
 			}
 			return err
 		},
 	}
 }
 
-func (c *client) converse(cmd *cobra.Command, sh *shell.Shell) (int, error) {
+func converse(c *command.Line, cmd *cobra.Command, sh *shell.Shell) (int, error) {
 	in := terminal.Of(cmd.InOrStdin())
 	if in == nil {
 		return sh.Script(cmd.InOrStdin())
@@ -65,12 +66,12 @@ func (c *client) converse(cmd *cobra.Command, sh *shell.Shell) (int, error) {
 		sh.History, err = shell.OpenHistory(path)
 	}
 	if err != nil {
-		warn(cmd, fmt.Sprintf("the previous history cannot be read: %v", err))
+		command.Warn(cmd, fmt.Sprintf("the previous history cannot be read: %v", err))
 	}
 	if sh.History == nil {
 		sh.History = &shell.History{}
 	}
-	sh.Prompt = c.node(cmd.Context()) + "> "
+	sh.Prompt = nodeName(c, cmd.Context()) + "> "
 	code, err := sh.Talk(in, cmd.OutOrStdout())
 	return code, errors.Join(err, sh.History.Close())
 }
@@ -88,19 +89,19 @@ func historyFile() (string, error) {
 	return filepath.Join(dir, "sluice", "history"), nil
 }
 
-// node returns the hostname of the appliance, or a substitute if it does not respond.
-func (c *client) node(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+// nodeName returns the hostname of the appliance, or a substitute if it does not respond.
+func nodeName(c *command.Line, ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, command.CompletionTimeout)
 	defer cancel()
 	var body struct{ Params struct{ Hostname string } }
-	if a, err := c.get(ctx, "/system/version"); err == nil && a.into(&body) == nil && body.Params.Hostname != "" {
+	if a, err := c.Get(ctx, "/system/version"); err == nil && a.Decode(&body) == nil && body.Params.Hostname != "" {
 		return show.Clean(body.Params.Hostname)
 	}
 	return "sluice (no response)"
 }
 
-// within runs a command of the shell, with the flags of the shell before its own.
-func (c *client) within(cmd *cobra.Command, words []string, in io.Reader, out, wrong io.Writer) int {
+// runWithin runs a command of the shell, with the flags of the shell before its own.
+func runWithin(c *command.Line, cmd *cobra.Command, words []string, in io.Reader, out, wrong io.Writer) int {
 	inner := Root()
 	for _, sub := range inner.Commands() {
 		if sub.Name() == shellName {
@@ -120,11 +121,11 @@ func flagsOf(cmd *cobra.Command) (out []string) {
 	return out
 }
 
-// offers returns completions from the commands, like bash completion.
-func (c *client) offers(cmd *cobra.Command, words []string, last string) (out shell.Offers) {
+// completions returns completions from the commands, like bash completion.
+func completions(c *command.Line, cmd *cobra.Command, words []string, last string) (out shell.Offers) {
 	var said bytes.Buffer
 	ask := append([]string{cobra.ShellCompRequestCmd}, words...)
-	if c.within(cmd, append(ask, last), strings.NewReader(""), &said, io.Discard) != ExitDone {
+	if runWithin(c, cmd, append(ask, last), strings.NewReader(""), &said, io.Discard) != command.ExitDone {
 		return out
 	}
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -56,22 +58,22 @@ func (v counted) events() uint64 {
 	return v.Counters.Requests
 }
 
-func (c *client) statsCommand() *cobra.Command {
+func statsCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats [FARM]", Short: "Show the traffic of all farms, or of the backends of one",
 		Example: "  sluice stats\n  sluice stats shop\n  sluice stats --watch\n  sluice stats shop --watch=1s",
-		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.AtMost(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	intervalFlag(cmd)
 	var last *sample // of the previous refresh
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		path := "/stats/farms"
 		if len(args) == 1 {
-			if path, err = pathOf("stats", "farms", args[0], "backends"); err != nil {
+			if path, err = client.Path("stats", "farms", args[0], "backends"); err != nil {
 				return err
 			}
 		}
-		last, err = c.look(cmd, path, last)
+		last, err = takeSample(c, cmd, path, last)
 		return err
 	}
 	return cmd
@@ -89,21 +91,21 @@ type sample struct {
 	events map[string]uint64
 }
 
-// look makes one request and prints the result, with rates since the previous one.
-func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, error) {
-	a, err := c.get(cmd.Context(), path)
-	if err != nil || c.json {
-		return nil, c.orJSON(cmd, a, err)
+// takeSample makes one request and prints the result, with rates since the previous one.
+func takeSample(c *command.Line, cmd *cobra.Command, path string, last *sample) (*sample, error) {
+	a, err := c.Get(cmd.Context(), path)
+	if err != nil || c.JSON {
+		return nil, c.FinishJSON(cmd, a, err)
 	}
 	var body struct {
 		Farms, Backends []counted
 		Farm            counted
 		Warning         string
 	}
-	if err := a.into(&body); err != nil {
+	if err := a.Decode(&body); err != nil {
 		return nil, err
 	}
-	warn(cmd, body.Warning)
+	command.Warn(cmd, body.Warning)
 	for i := range body.Backends {
 		body.Backends[i].Profile = body.Farm.Profile
 	}
@@ -113,11 +115,11 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 	}
 	switch {
 	case path == "/stats/farms":
-		return now, c.print(cmd, farmStats(body.Farms, last, now))
+		return now, c.Print(cmd, farmStats(body.Farms, last, now))
 	case body.Farm.connections():
-		return now, c.print(cmd, l4BackendStats(body.Backends, last, now))
+		return now, c.Print(cmd, l4BackendStats(body.Backends, last, now))
 	}
-	return now, c.print(cmd, backendStats(body.Backends, last, now))
+	return now, c.Print(cmd, backendStats(body.Backends, last, now))
 }
 
 // farmStats lists farms. It has connection columns if a layer-4 farm, which has no requests,
@@ -135,7 +137,8 @@ func farmStats(farms []counted, last, now *sample) *show.Sheet {
 			r.Success, r.Redirection, r.Client, r.Server, in, out}
 		switch {
 		case v.connections():
-			row = []any{v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Connections, rate(v, last, now), nil, nil, nil, nil, nil, nil, nil, in, out}
+			row = []any{v.FarmName, v.Status, v.Established, v.Pending, v.Counters.Connections,
+				rate(v, last, now), nil, nil, nil, nil, nil, nil, nil, in, out}
 		case mixed:
 			row = slices.Insert(row, 4, any(v.Counters.Connections), nil)
 		}
@@ -151,7 +154,8 @@ func l4BackendStats(backends []counted, last, now *sample) *show.Sheet {
 	s := show.NewSheet("ID", "STATUS", "IP", "PORT", "ESTABLISHED", "PENDING", "CONNECTIONS", "CONN/S", "FAILED", "IN", "OUT", "PACKETS IN", "PACKETS OUT")
 	for _, v := range backends {
 		n := v.Counters
-		s.Add(v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, n.Connects, rate(v, last, now), n.Failures,
+		s.Add(v.ID, v.Status, shownAddress(v.IP, v.Resolution), command.Optional(v.Port), v.Established, v.Pending,
+			n.Connects, rate(v, last, now), n.Failures,
 			show.Size(n.BytesIn), show.Size(n.BytesOut), n.PacketsIn, n.PacketsOut)
 	}
 	return s.AlignRight(3, 7, 9, 10)
@@ -164,7 +168,8 @@ func backendStats(backends []counted, last, now *sample) *show.Sheet {
 		if strings.HasPrefix(v.Problem, "ejected") {
 			v.Status = "ejected" // more specific than down
 		}
-		s.Add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
+		s.Add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), command.Optional(v.Port), v.Established,
+			v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
 	}
 	return s.AlignRight(8, 13)

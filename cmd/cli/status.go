@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -31,25 +32,25 @@ type state struct {
 	Farms    []farmLine
 }
 
-func (c *client) statusCommand() *cobra.Command {
+func statusCommand(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show the state of the appliance: processes, generation, farms",
-		Example: "  sluice status\n  sluice status --json", Args: exactly(0),
+		Example: "  sluice status\n  sluice status --json", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), "/status")
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), "/status")
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params state }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			return c.printState(cmd, body.Params)
+			return printState(c, cmd, body.Params)
 		},
 	}
 }
 
-func (c *client) printState(cmd *cobra.Command, v state) error {
+func printState(c *command.Line, cmd *cobra.Command, v state) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "Sluice %s, revision %d, %s\n", show.Clean(v.Version), v.Revision, engineText(v))
 	if v.Pending != nil {
@@ -59,10 +60,10 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 		s := show.NewSheet("ROLE", "STATUS", "PID", "RESTARTS", "SINCE", "PROTECTION")
 		for _, r := range v.Roles {
 			word, protection, _ := strings.Cut(r.State, ": ")
-			s.Add(r.Name, word, r.PID, r.Restarts, when(r.Started), protection)
+			s.Add(r.Name, word, r.PID, r.Restarts, command.FormatTime(r.Started), protection)
 		}
 		fmt.Fprintln(out)
-		if err := c.print(cmd, s); err != nil {
+		if err := c.Print(cmd, s); err != nil {
 			return err
 		}
 	}
@@ -81,7 +82,7 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 	for _, f := range v.Farms {
 		s.Add(f.FarmName, f.Status, f.VIP, f.VPort, f.reason())
 	}
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }
 
 func engineText(v state) string {

@@ -11,20 +11,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
-func (c *client) systemCommand() *cobra.Command {
-	commands := []*cobra.Command{c.systemConfig()}
+func systemCommand(c *command.Line) *cobra.Command {
+	commands := []*cobra.Command{systemConfig(c)}
 	for i := range system.Sections {
 		if s := &system.Sections[i]; !s.Items {
-			commands = append(commands, c.systemSection(s))
+			commands = append(commands, systemSection(c, s))
 		}
 	}
-	return parentCommand("system", "Settings of the appliance and the machine, and kernel state", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
-		append(commands, c.systemLanguage(), c.systemPackages(), c.systemLicense(), c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)
+	return command.Parent("system", "Settings of the appliance and the machine, and kernel state", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
+		append(commands, systemLanguage(c), systemPackages(c), systemLicense(c), systemKernel(c),
+			systemClean(c), systemScripts(c), systemFactory(c))...)
 }
 
 // systemExamples are example calls by section.
@@ -39,17 +42,17 @@ var systemExamples = map[string]string{
 }
 
 // systemSection returns a command that shows or changes a section of machine settings.
-func (c *client) systemSection(s *system.Section) *cobra.Command {
-	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
+func systemSection(c *command.Line, s *system.Section) *cobra.Command {
+	return command.SettingsCommandBy(c, http.MethodPost, "/system/"+s.Name, s.Table.Params(),
 		sectionState, &cobra.Command{
 			Use: s.Name + " [NAME=VALUE…]", Short: s.Title + ": show or change", Example: systemExamples[s.Name],
 		})
 }
 
 // sectionState are the fields of sections that show the state of the machine.
-var sectionState = []shownField{
-	{name: "in_force"}, {name: "managed_by"}, {name: "service"}, {name: "synchronised"}, {name: "offset"}, {name: "source"}, {name: "agent"}, {name: "listens"},
-	{name: "delivery", item: delivered}, {name: "problem"},
+var sectionState = []command.ShownField{
+	{Name: "in_force"}, {Name: "managed_by"}, {Name: "service"}, {Name: "synchronised"}, {Name: "offset"}, {Name: "source"}, {Name: "agent"}, {Name: "listens"},
+	{Name: "delivery", Item: delivered}, {Name: "problem"},
 }
 
 // delivered formats the delivery state of one syslog server.
@@ -76,8 +79,8 @@ var systemParams = []field.Param{
 	{Name: "cors_devel_mode", PossibleValues: []string{"true", "false"}, Description: "allow pages at localhost to use the API with a session cookie, for GUI development"},
 }
 
-func (c *client) systemConfig() *cobra.Command {
-	return c.settingsOf("/system/global", systemParams, &cobra.Command{
+func systemConfig(c *command.Line) *cobra.Command {
+	return command.SettingsCommand(c, "/system/global", systemParams, &cobra.Command{
 		Use: "config [NAME=VALUE…]", Short: "Show or change settings of the appliance",
 		Example: "  sluice system config api_names=lb.example.com api_names=balancer.example.com\n  sluice system config log_level=debug",
 	})
@@ -97,24 +100,25 @@ type KernelObject struct {
 var Leftovers func(ctx context.Context, data string, named, clean bool) ([]KernelObject, error)
 
 // orLeftovers responds in place of a stopped appliance.
-func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error) (answer, error) {
-	if _, stopped := errors.AsType[*notRunning](err); !stopped || Leftovers == nil {
+func orLeftovers(c *command.Line, cmd *cobra.Command, clean bool, a client.Response, err error) (client.Response,
+	error) {
+	if _, stopped := errors.AsType[*client.NotRunning](err); !stopped || Leftovers == nil {
 		return a, err
 	}
 	named := cmd.Flags().Changed("data") || os.Getenv("SLUICE_DATA") != ""
-	list, cause := Leftovers(cmd.Context(), c.api.data, named, clean)
+	list, cause := Leftovers(cmd.Context(), c.API.Data, named, clean)
 	switch {
 	case errors.Is(cause, fs.ErrNotExist): // none ever ran there
 		return a, err
 	case cause != nil:
-		return answer{}, fmt.Errorf("no sluice runs in %s, and its kernel state cannot be read: %w", c.api.data, cause)
+		return client.Response{}, fmt.Errorf("no sluice runs in %s, and its kernel state cannot be read: %w", c.API.Data, cause)
 	}
 	body := map[string]any{"description": cmd.Short, "params": append([]KernelObject{}, list...)}
 	if clean {
 		body["message"] = fmt.Sprintf("Removed %d objects from the kernel.", len(list))
 	}
 	raw, err := json.Marshal(body)
-	return answer{raw: raw}, err
+	return client.Response{Body: raw}, err
 }
 
 // kernelObjects is a response with current or removed objects.
@@ -130,26 +134,26 @@ func (v kernelObjects) sheet() *show.Sheet {
 	return s
 }
 
-func (c *client) systemKernel() *cobra.Command {
+func systemKernel(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "kernel", Short: "List the appliance's kernel objects: tables, addresses, settings",
-		Example: "  sluice system kernel\n  sluice system kernel --json", Args: exactly(0),
+		Example: "  sluice system kernel\n  sluice system kernel --json", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), "/system/kernel")
-			a, err = c.orLeftovers(cmd, false, a, err)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), "/system/kernel")
+			a, err = orLeftovers(c, cmd, false, a, err)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body kernelObjects
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
-			return c.print(cmd, body.sheet())
+			return c.Print(cmd, body.sheet())
 		},
 	}
 }
 
-func (c *client) systemClean() *cobra.Command {
+func systemClean(c *command.Line) *cobra.Command {
 	return &cobra.Command{
 		Use: "clean", Short: "Remove the kernel objects of a stopped appliance",
 		Long: `Remove the kernel objects of a stopped appliance: rules, settings, routes, and
@@ -157,23 +161,23 @@ the connections of its farms. A stopped appliance leaves its farms running in
 the kernel; root can remove them. The command is refused while the appliance
 runs. Other appliances in the same network namespace have their own rules; if
 one runs, give the data directory of the stopped one with --data.`,
-		Example: "  systemctl stop sluice && sluice system clean\n  sluice system clean --data /var/lib/other", Args: exactly(0),
+		Example: "  systemctl stop sluice && sluice system clean\n  sluice system clean --data /var/lib/other", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})
-			a, err = c.orLeftovers(cmd, true, a, err)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})
+			a, err = orLeftovers(c, cmd, true, a, err)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body kernelObjects
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			if len(body.Params) > 0 {
-				if err := c.print(cmd, body.sheet()); err != nil {
+				if err := c.Print(cmd, body.sheet()); err != nil {
 					return err
 				}
 			}
-			return c.say(cmd, a)
+			return c.PrintMessage(cmd, a)
 		},
 	}
 }

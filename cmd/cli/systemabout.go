@@ -7,23 +7,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-func (c *client) systemLanguage() *cobra.Command {
+func systemLanguage(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "language [LANGUAGE]", Short: "Show or change the language of the web interface", Example: "  sluice system language\n  sluice system language de", Args: atMost(1),
+		Use: "language [LANGUAGE]", Short: "Show or change the language of the web interface", Example: "  sluice system language\n  sluice system language de", Args: command.AtMost(1),
 		ValidArgsFunction: cobra.FixedCompletions([]string{"en", "es", "de", "fr"}, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return c.post(cmd, map[string]any{"language": args[0]}, "system", "language")
+				return c.Post(cmd, map[string]any{"language": args[0]}, "system", "language")
 			}
-			a, err := c.get(cmd.Context(), "/system/language")
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), "/system/language")
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params struct{ Lang string } }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), show.Clean(body.Params.Lang))
@@ -32,11 +34,11 @@ func (c *client) systemLanguage() *cobra.Command {
 	}
 }
 
-func (c *client) systemLicense() *cobra.Command {
+func systemLicense(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "license", Short: "Print the licences of Sluice and its libraries", Example: "  sluice system license", Args: exactly(0),
+		Use: "license", Short: "Print the licences of Sluice and its libraries", Example: "  sluice system license", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.download(cmd, "/system/license/txt", "license.txt")
+			return c.PrintFile(cmd, "/system/license/txt", "license.txt")
 		},
 	}
 }
@@ -44,13 +46,13 @@ func (c *client) systemLicense() *cobra.Command {
 // packagesWait bounds the request for updates, which reads the package lists.
 const packagesWait = 20 * time.Minute
 
-func (c *client) systemPackages() *cobra.Command {
+func systemPackages(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "packages", Short: "List available package updates; nothing is downloaded or installed", Example: "  sluice system packages", Args: exactly(0),
+		Use: "packages", Short: "List available package updates; nothing is downloaded or installed", Example: "  sluice system packages", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/system/packages", wait: packagesWait})
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/system/packages", Timeout: packagesWait})
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct {
 				Params struct {
@@ -59,7 +61,7 @@ func (c *client) systemPackages() *cobra.Command {
 					Packages  []struct{ Name, From, To, Security string }
 				}
 			}
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			if len(body.Params.Packages) > 0 {
@@ -67,7 +69,7 @@ func (c *client) systemPackages() *cobra.Command {
 				for _, p := range body.Params.Packages {
 					s.Add(p.Name, p.From, p.To, p.Security)
 				}
-				if err := c.print(cmd, s); err != nil {
+				if err := c.Print(cmd, s); err != nil {
 					return err
 				}
 			}

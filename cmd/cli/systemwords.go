@@ -3,23 +3,25 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
 )
 
 // systemCommands returns the commands about the appliance and its machine.
-func systemCommands(c *client) []*cobra.Command {
-	return []*cobra.Command{c.backupCommand(), c.geoipCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand()}
+func systemCommands(c *command.Line) []*cobra.Command {
+	return []*cobra.Command{backupCommand(c), geoipCommand(c), supportsaveCommand(c), notificationCommand(c),
+		aliasCommand(c), cloudCommand(c), systemCommand(c), versionCommand(c)}
 }
 
 // systemWords returns the commands about the appliance by meaning.
-func systemWords() words {
-	return words{
-		configure:     append(sectionNames(), "alias set", "alias delete"),
-		read:          []string{"backup download", "geoip find", "notification kinds", "supportsave", "system license", "version"},
-		showAndChange: []string{"system language"},
-		ask: map[string]asking{
-			"backup apply":   unnamed,
-			"system factory": never, // --force confirms it already
+func systemWords() command.Words {
+	return command.Words{
+		Configure:     append(sectionNames(), "alias set", "alias delete"),
+		Read:          []string{"backup download", "geoip find", "notification kinds", "supportsave", "system license", "version"},
+		ShowAndChange: []string{"system language"},
+		Ask: map[string]command.Asking{
+			"backup apply":   command.AskUnnamed,
+			"system factory": command.NeverAsk, // --force confirms it already
 		},
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -20,7 +22,7 @@ type happened struct {
 	Before                       []happened
 }
 
-func (c *client) timelineCommand() *cobra.Command {
+func timelineCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "timeline", Short: "Show events of all farms, newest last",
 		Long: `Show events of all farms, or of one, on a common time axis, newest last: changes
@@ -31,7 +33,7 @@ the events shortly before it, the likeliest cause first.
 Kinds are health, maintenance, revision, confirmation, certificate, engine,
 appliance, latency and errors. Steps need enough traffic.`,
 		Example: "  sluice timeline\n  sluice timeline --farm shop --since 24h\n  sluice timeline --kind latency --since 7d\n  sluice timeline --since 15m --watch",
-		Args:    exactly(0),
+		Args:    command.Exactly(0),
 	}
 	f := cmd.Flags()
 	f.String("farm", "", "only events of this farm")
@@ -39,7 +41,7 @@ appliance, latency and errors. Steps need enough traffic.`,
 	f.String("until", "", "end, a time (default now)")
 	f.String("kind", "", "only this kind")
 	f.String("severity", "", "only info, warning or error")
-	c.completeTimeline(cmd)
+	completeTimeline(c, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		query := url.Values{}
 		for _, name := range []string{"farm", "since", "until", "kind", "severity"} {
@@ -47,43 +49,43 @@ appliance, latency and errors. Steps need enough traffic.`,
 				query.Set(name, value)
 			}
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/timeline", query: query})
-		if err != nil || c.json {
-			return c.orJSON(cmd, a, err)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodGet, Path: "/timeline", Query: query})
+		if err != nil || c.JSON {
+			return c.FinishJSON(cmd, a, err)
 		}
 		var body struct{ Params []happened }
-		if err := a.into(&body); err != nil {
+		if err := a.Decode(&body); err != nil {
 			return err
 		}
-		return c.printTimeline(cmd, body.Params)
+		return printTimeline(c, cmd, body.Params)
 	}
 	return cmd
 }
 
-func (c *client) completeTimeline(cmd *cobra.Command) {
+func completeTimeline(c *command.Line, cmd *cobra.Command) {
 	fixed := func(name string, words ...string) {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 	fixed("kind", "health", "maintenance", "revision", "confirmation", "certificate", "limit", "engine", "appliance", "latency", "errors")
 	fixed("severity", "info", "warning", "error")
 	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		return c.completer(oneFarm, nil)(cmd, nil, toComplete)
+		return c.Completer(command.OneFarm, nil)(cmd, nil, toComplete)
 	})
 }
 
-func (c *client) printTimeline(cmd *cobra.Command, list []happened) error {
+func printTimeline(c *command.Line, cmd *cobra.Command, list []happened) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "Nothing happened.")
 		return err
 	}
 	s := show.NewSheet("TIME", "KIND", "SEVERITY", "FARM", "SERVICE", "BACKEND", "WHAT")
 	for _, e := range list {
-		s.Add(when(e.Time), e.Kind, e.Severity, e.Farm, e.Service, e.Backend, e.Text)
+		s.Add(command.FormatTime(e.Time), e.Kind, e.Severity, e.Farm, e.Service, e.Backend, e.Text)
 		for _, b := range e.Before {
 			s.Add("", "", "", b.Farm, b.Service, b.Backend, beforeText(b))
 		}
 	}
-	return c.print(cmd, s)
+	return c.Print(cmd, s)
 }
 
 // beforeText describes the events before a step and their distance.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
@@ -24,11 +24,11 @@ func TestTheTimelineShowsWhatHappenedNewestLast(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	for _, args := range [][]string{{"--farm", "none"}, {"--since", "yesterday"}, {"--kind", "weather"}, {"--until", "soon"}} {
-		if _, errs, status := said(a, append([]string{"timeline"}, args...)...); status != cli.ExitRefused || !strings.Contains(errs, args[1]) {
+		if _, errs, status := said(a, append([]string{"timeline"}, args...)...); status != command.ExitRefused || !strings.Contains(errs, args[1]) {
 			t.Errorf("%v: %d %s", args, status, errs)
 		}
 	}
-	if _, _, status := said(a, "timeline", "shop"); status != cli.ExitUsage {
+	if _, _, status := said(a, "timeline", "shop"); status != command.ExitUsage {
 		t.Errorf("an argument: %d", status)
 	}
 }

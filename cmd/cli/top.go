@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
@@ -27,32 +28,32 @@ type machineLoad struct {
 	}
 }
 
-func (c *client) topCommand() *cobra.Command {
+func topCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "top", Short: "Watch the machine and the traffic of all farms",
 		Example: "  sluice top\n  sluice top --watch=1s",
-		Args:    atMost(0), ValidArgsFunction: c.completer(nil, nil),
+		Args:    command.AtMost(0), ValidArgsFunction: c.Completer(nil, nil),
 	}
 	intervalFlag(cmd)
 	var last *sample // of the previous refresh
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if err := c.lookAtMachine(cmd); err != nil {
+		if err := lookAtMachine(c, cmd); err != nil {
 			return err
 		}
-		last, err = c.look(cmd, "/stats/farms", last)
+		last, err = takeSample(c, cmd, "/stats/farms", last)
 		return err
 	}
 	return cmd
 }
 
 // lookAtMachine prints the machine's load in one line.
-func (c *client) lookAtMachine(cmd *cobra.Command) error {
-	a, err := c.get(cmd.Context(), "/stats")
-	if err != nil || c.json {
-		return c.orJSON(cmd, a, err)
+func lookAtMachine(c *command.Line, cmd *cobra.Command) error {
+	a, err := c.Get(cmd.Context(), "/stats")
+	if err != nil || c.JSON {
+		return c.FinishJSON(cmd, a, err)
 	}
 	var m machineLoad
-	if err := a.into(&m); err != nil {
+	if err := a.Decode(&m); err != nil {
 		return err
 	}
 	p := m.Params

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 )
@@ -35,7 +36,7 @@ type exchange struct {
 	Total                                                                    int64  `json:"total_us"`
 }
 
-func (c *client) traceCommand() *cobra.Command {
+func traceCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "trace FARM [--filter NAME=VALUE]…", Short: "Show requests, connections or queries of a farm as they end",
 		Long: `Show the requests of a farm as they end, until interrupted: service and backend,
@@ -46,12 +47,12 @@ l4xnat farms in userspace these are connections and flows with their bytes, for
 gslb farms queries with type, response code and name.
 
 A filter is NAME=VALUE; all filters must match. The names are
-` + hanging("", strings.Join(accesslog.Conditions(), ", ")) + `:
+` + command.HangingIndent("", strings.Join(accesslog.Conditions(), ", ")) + `:
 status is a code (404) or a class (5xx), client an address or a network, path a
 prefix, min_ms the minimum total time, flag a word of the column FLAGS; name,
 type and rcode belong to queries.`,
 		Example: "  sluice trace names --filter rcode=NXDOMAIN\n  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
-		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
+		Args:    command.Exactly(1), ValidArgsFunction: c.Completer(command.OneFarm, nil),
 	}
 	filters := cmd.Flags().StringArray("filter", nil, "show only exchanges that match NAME=VALUE")
 	count := cmd.Flags().Int("count", 0, "end after this number of exchanges; 0: no end")
@@ -67,14 +68,18 @@ type and rcode belong to queries.`,
 		if err != nil {
 			return err
 		}
-		path, err := pathOf("farms", args[0], "trace")
+		path, err := client.Path("farms", args[0], "trace")
 		if err != nil {
 			return err
 		}
-		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.json, left: *count, width: show.Columns(cmd.OutOrStdout())}
-		err = c.stream(cmd.Context(), path, query, t.event)
-		if errors.Is(err, errEnough) || ended(cmd.Context()) {
+		t := &tracer{out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), json: c.JSON, left: *count,
+			width: show.Columns(cmd.OutOrStdout())}
+		err = c.Stream(cmd.Context(), client.Request{Method: http.MethodGet, Path: path, Query: query}, t.event)
+		switch {
+		case errors.Is(err, errEnough), command.Interrupted(cmd.Context()):
 			return nil
+		case err == nil:
+			return errors.New("the appliance ended the trace")
 		}
 		return err
 	}
@@ -84,13 +89,13 @@ type and rcode belong to queries.`,
 // filterQuery converts filters to query parameters of the API.
 func filterQuery(filters []string) (url.Values, error) {
 	if _, err := accesslog.ParseFilter(filters); err != nil {
-		return nil, usagef("--%v", err)
+		return nil, command.Usagef("--%v", err)
 	}
 	query := url.Values{}
 	for _, f := range filters {
 		name, value, _ := strings.Cut(f, "=")
 		if query.Has(name) {
-			return nil, usagef("--filter: %s is given twice", name)
+			return nil, command.Usagef("--filter: %s is given twice", name)
 		}
 		query.Set(name, value)
 	}
@@ -99,19 +104,6 @@ func filterQuery(filters []string) (url.Values, error) {
 
 // errEnough ends a stream after the requested number of events.
 var errEnough = errors.New("enough")
-
-// stream calls use for every event of a trace, with its name, usually empty, and its data.
-func (c *client) stream(ctx context.Context, path string, query url.Values, use func(name, data string) error) error {
-	r := request{method: http.MethodGet, path: path, query: query}
-	if c.showAPI {
-		c.asked = c.curl(r)
-		return errShown
-	}
-	if err := c.api.stream(ctx, r, use); err != nil {
-		return err
-	}
-	return errors.New("the appliance ended the trace")
-}
 
 // tracer prints exchanges: as table rows, or as JSON.
 type tracer struct {

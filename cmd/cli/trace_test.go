@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 )
 
 const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","method":"GET","host":"a.test","path":"/x\u001b[31m","service":"web",` +
@@ -21,7 +22,7 @@ const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","m
 func streaming(t *testing.T, events string, asked *string) string {
 	t.Helper()
 	data := dataDirectory(t)
-	ln, err := net.Listen("unix", filepath.Join(data, cli.Socket))
+	ln, err := net.Listen("unix", filepath.Join(data, client.Socket))
 	if err != nil {
 		t.Fatal(err)
 	}

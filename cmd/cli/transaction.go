@@ -4,9 +4,12 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
-func (c *client) transactionCommand() *cobra.Command {
+func transactionCommand(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "transaction -f FILE", Short: "Make several changes in one step",
 		Long: `Make several changes in one step and one revision, all or none. FILE is JSON and
@@ -22,14 +25,14 @@ contains calls of the REST API:
 Each call sees the effects of those before it. If one is refused, nothing is
 changed and the error names it.`,
 		Example: "  sluice transaction -f move.json --dry-run\n  sluice transaction -f move.json --confirm 5m\n  make-changes | sluice transaction -f -",
-		Args:    exactly(0),
+		Args:    command.Exactly(0),
 	}
 	file := cmd.Flags().StringP("file", "f", "", "the transaction; - reads standard input")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
 	only := cmd.Flags().String("if-revision", "", "only if this revision is still the newest")
 	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := readUpTo(cmd, *file, maxDocument)
+		body, err := command.ReadFile(cmd, *file, maxDocument)
 		if err != nil {
 			return err
 		}
@@ -38,16 +41,16 @@ changed and the error names it.`,
 				return err
 			}
 		}
-		query := tried(*dryRun)
-		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/transactions", query: query, body: body, files: []string{*file}, match: *only})
+		query := command.DryRunQuery(*dryRun)
+		a, err := c.Do(cmd.Context(), client.Request{Method: http.MethodPost, Path: "/transactions", Query: query, Body: body, Sources: []string{*file}, IfMatch: *only})
 		if err != nil {
 			return err
 		}
-		result, err := c.difference(cmd, a)
+		result, err := c.PrintDifference(cmd, a)
 		if err != nil {
 			return err
 		}
-		return c.conclude(cmd, a, result, *dryRun)
+		return c.PrintResult(cmd, a, result, *dryRun)
 	}
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 	"github.com/sluicelb/sluice/core/explain"
 )
 
@@ -67,14 +68,14 @@ type relay struct {
 func newRelay(t *testing.T, a *appliance) *relay {
 	t.Helper()
 	r := &relay{data: dataDirectory(t), spoils: -1}
-	ln, err := net.Listen("unix", filepath.Join(r.data, cli.Socket))
+	ln, err := net.Listen("unix", filepath.Join(r.data, client.Socket))
 	if err != nil {
 		t.Fatal(err)
 	}
 	forward := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "localhost"})
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(a.data, cli.Socket))
+		return d.DialContext(ctx, "unix", filepath.Join(a.data, client.Socket))
 	}}
 	forward.Transport = transport
 	forward.ModifyResponse = func(resp *http.Response) error {

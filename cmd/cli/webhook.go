@@ -7,21 +7,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 )
 
 func pathOfWebhook(name string, more ...string) (string, error) {
-	return pathOf(append([]string{"system", "notifications", "methods", "webhooks", name}, more...)...)
+	return client.Path(append([]string{"system", "notifications", "methods", "webhooks", name}, more...)...)
 }
 
-func (c *client) webhookCommand() *cobra.Command {
-	return parentCommand("webhook", "Send signed HTTP messages to receivers (webhooks)", `  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
+func webhookCommand(c *command.Line) *cobra.Command {
+	return command.Parent("webhook", "Send signed HTTP messages to receivers (webhooks)", `  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
   sluice notification webhook test ops
   sluice notification webhook set ops severity=warning
   sluice notification webhook list`,
-		c.webhookList(), c.webhookCreate(), c.webhookSet(), c.webhookSecret(), c.webhookTest(), c.webhookDelete())
+		webhookList(c), webhookCreate(c), webhookSet(c), webhookSecret(c), webhookTest(c), webhookDelete(c))
 }
 
 // eventKinds returns the kinds of events as setting values.
@@ -48,13 +50,13 @@ func webhookParams() []field.Param {
 	}, choiceParams("null: all")...)
 }
 
-func (c *client) webhookList() *cobra.Command {
+func webhookList(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List webhooks and their delivery state", Example: "  sluice notification webhook list", Args: exactly(0),
+		Use: "list", Short: "List webhooks and their delivery state", Example: "  sluice notification webhook list", Args: command.Exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), webhooks)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Get(cmd.Context(), command.Webhooks)
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct {
 				Params []struct {
@@ -63,7 +65,7 @@ func (c *client) webhookList() *cobra.Command {
 					Sent, Waiting, Lost                   int
 				}
 			}
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			s := show.NewSheet("WEBHOOK", "ENABLED", "URL", "KINDS", "SEVERITY", "SENT", "WAITING", "LOST", "PROBLEM")
@@ -74,96 +76,96 @@ func (c *client) webhookList() *cobra.Command {
 				}
 				s.Add(v.Name, v.Enabled, v.URL, kinds, v.Severity, v.Sent, v.Waiting, v.Lost, v.Problem)
 			}
-			return c.print(cmd, s)
+			return c.Print(cmd, s)
 		},
 	}
 }
 
-func (c *client) webhookCreate() *cobra.Command {
+func webhookCreate(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create WEBHOOK [NAME=VALUE…]", Short: "Create a webhook", Args: atLeast(1),
+		Use: "create WEBHOOK [NAME=VALUE…]", Short: "Create a webhook", Args: command.AtLeast(1),
 		Long: `Create a webhook. Its secret, at least 16 characters, is prompted for on a
 terminal, else it is the first line of standard input. The receiver needs it to
 verify messages.`,
 		Example: "  sluice notification webhook create ops url=https://hooks.test/in < secret.txt",
 	}
-	s := addSettings(cmd, webhookParams())
-	cmd.ValidArgsFunction = c.completer([]argument{aWord}, s)
+	s := command.AddSettings(cmd, webhookParams())
+	cmd.ValidArgsFunction = c.Completer([]command.Argument{command.FreeText}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[1:])
+		fields, err := s.Read(cmd, args[1:])
 		if err != nil {
 			return err
 		}
 		fields["name"] = args[0]
-		if fields["secret"], err = newPassword(cmd); err != nil {
+		if fields["secret"], err = command.NewPassword(cmd); err != nil {
 			return err
 		}
-		a, err := c.send(cmd.Context(), http.MethodPost, webhooks, fields)
-		return c.orSay(cmd, a, err)
+		a, err := c.Send(cmd.Context(), http.MethodPost, command.Webhooks, fields)
+		return c.Finish(cmd, a, err)
 	}
 	return cmd
 }
 
-func (c *client) webhookSet() *cobra.Command {
+func webhookSet(c *command.Line) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set WEBHOOK NAME=VALUE…", Short: "Change a webhook", Args: atLeast(1),
+		Use: "set WEBHOOK NAME=VALUE…", Short: "Change a webhook", Args: command.AtLeast(1),
 		Example: "  sluice notification webhook set ops severity=warning\n  sluice notification webhook set ops kinds=backend-down kinds=backend-up\n  sluice notification webhook set ops enabled=false",
 	}
-	s := addSettings(cmd, webhookParams())
-	cmd.ValidArgsFunction = c.completer([]argument{aWebhook}, s)
+	s := command.AddSettings(cmd, webhookParams())
+	cmd.ValidArgsFunction = c.Completer([]command.Argument{command.WebhookName}, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		fields, err := s.read(cmd, args[1:])
+		fields, err := s.Read(cmd, args[1:])
 		if err != nil {
 			return err
 		}
 		if len(fields) == 0 {
-			return usagef("missing setting, e.g. severity=warning")
+			return command.Usagef("missing setting, e.g. severity=warning")
 		}
-		return c.changeWebhook(cmd, args[0], fields)
+		return changeWebhook(c, cmd, args[0], fields)
 	}
 	return cmd
 }
 
-func (c *client) changeWebhook(cmd *cobra.Command, name string, fields map[string]any) error {
+func changeWebhook(c *command.Line, cmd *cobra.Command, name string, fields map[string]any) error {
 	path, err := pathOfWebhook(name)
 	if err != nil {
 		return err
 	}
-	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
-	return c.orSay(cmd, a, err)
+	a, err := c.Send(cmd.Context(), http.MethodPut, path, fields)
+	return c.Finish(cmd, a, err)
 }
 
-func (c *client) webhookSecret() *cobra.Command {
+func webhookSecret(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "secret WEBHOOK", Short: "Change the secret of a webhook", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Use: "secret WEBHOOK", Short: "Change the secret of a webhook", Args: command.Exactly(1), ValidArgsFunction: c.Completer([]command.Argument{command.WebhookName}, nil),
 		Long: `Change the secret of a webhook. It is prompted for on a terminal, else it is the
 first line of standard input.`,
 		Example: "  sluice notification webhook secret ops\n  sluice notification webhook secret ops < secret.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			secret, err := newPassword(cmd)
+			secret, err := command.NewPassword(cmd)
 			if err != nil {
 				return err
 			}
-			return c.changeWebhook(cmd, args[0], map[string]any{"secret": secret})
+			return changeWebhook(c, cmd, args[0], map[string]any{"secret": secret})
 		},
 	}
 }
 
-func (c *client) webhookTest() *cobra.Command {
+func webhookTest(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "test WEBHOOK", Short: "Send a test message and show the receiver's response", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Use: "test WEBHOOK", Short: "Send a test message and show the receiver's response", Args: command.Exactly(1), ValidArgsFunction: c.Completer([]command.Argument{command.WebhookName}, nil),
 		Example: "  sluice notification webhook test ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfWebhook(args[0], "actions")
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"action": "test"})
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
+			a, err := c.Send(cmd.Context(), http.MethodPost, path, map[string]any{"action": "test"})
+			if err != nil || c.JSON {
+				return c.FinishJSON(cmd, a, err)
 			}
 			var body struct{ Params struct{ Answer string } }
-			if err := a.into(&body); err != nil {
+			if err := a.Decode(&body); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The receiver accepted the message. Its response:", show.Clean(body.Params.Answer))
@@ -172,16 +174,16 @@ func (c *client) webhookTest() *cobra.Command {
 	}
 }
 
-func (c *client) webhookDelete() *cobra.Command {
+func webhookDelete(c *command.Line) *cobra.Command {
 	return &cobra.Command{
-		Use: "delete WEBHOOK", Short: "Delete a webhook and its queued messages", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Use: "delete WEBHOOK", Short: "Delete a webhook and its queued messages", Args: command.Exactly(1), ValidArgsFunction: c.Completer([]command.Argument{command.WebhookName}, nil),
 		Example: "  sluice notification webhook delete ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfWebhook(args[0])
 			if err != nil {
 				return err
 			}
-			return c.deleteAt(cmd, path)
+			return c.DeleteAt(cmd, path)
 		},
 	}
 }

@@ -18,10 +18,12 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/appliance"
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 )
 
 func main() {
-	version := flag.String("version", cli.Version, "version in the pages")
+	version := flag.String("version", client.Version, "version in the pages")
 	date := flag.String("date", time.Now().Format(time.DateOnly), "date in the pages, YYYY-MM-DD")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: manual [-version V] [-date DAY] DIR\n\nwrites the manual pages and completions below DIR, laid out as below /usr/share")
@@ -45,7 +47,7 @@ func main() {
 // write writes the manual pages and completions below dir.
 func write(dir, version string, day time.Time) error {
 	root := cli.Root(appliance.Commands()...)
-	cli.ForManual(root)
+	command.ForManual(root)
 	header := doc.GenManHeader{Source: "Sluice " + version, Manual: "Sluice", Date: &day}
 	if err := pages(root, filepath.Join(dir, "man"), header); err != nil {
 		return err
@@ -68,7 +70,7 @@ func write(dir, version string, day time.Time) error {
 // pages writes the pages of all commands (section 8) and of the configuration document
 // (section 5).
 func pages(root *cobra.Command, dir string, header doc.GenManHeader) error {
-	for section, command := range map[string]*cobra.Command{"8": root, "5": cli.DocumentPage()} {
+	for section, command := range map[string]*cobra.Command{"8": root, "5": command.DocumentPage()} {
 		folder := filepath.Join(dir, "man"+section)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/appliance"
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/command"
 	"github.com/sluicelb/sluice/core/farm"
 	documents "github.com/sluicelb/sluice/mgmt/document"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -137,7 +138,7 @@ func plainText(page string) string {
 func TestPagesKeepEverySignOfTheHelp(t *testing.T) {
 	pages := manual(t)
 	root, shown := cli.Root(appliance.Commands()...), cli.Root(appliance.Commands()...)
-	cli.ForManual(shown)
+	command.ForManual(shown)
 	compared := 0
 	var look func(cmd *cobra.Command)
 	look = func(cmd *cobra.Command) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/appliance"
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/cmd/cli/client"
 	"github.com/sluicelb/sluice/cmd/role"
 	"github.com/sluicelb/sluice/cmd/role/netd"
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -20,7 +21,7 @@ func main() {
 	if name, ok := role.Named(os.Args); ok {
 		exit(role.Main(name, version))
 	}
-	cli.Version, cli.Leftovers = version, leftovers
+	client.Version, cli.Leftovers = version, leftovers
 	root := cli.Root(appliance.Commands()...)
 	exit(cli.Run(root, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
