@@ -107,9 +107,7 @@ func TestCountsSurviveTheFile(t *testing.T) {
 
 func TestNamesOfTestsNeedASubject(t *testing.T) {
 	names := []string{"TestWhat", "TestWhatIsLeft", "TestWhateverHappens", "TestWho", "TestWhoLeaves", "TestWhoseTurnItIs", "TestWhomItServes"}
-	for _, good := range []string{"TestWholeFile", "TestReloadKeepsConnections", "TestReadsWhatIsLeft", "testWho"} {
-		names = append(names, good)
-	}
+	names = append(names, "TestWholeFile", "TestReloadKeepsConnections", "TestReadsWhatIsLeft", "testWho")
 	var source strings.Builder
 	for _, name := range names {
 		source.WriteString("func " + name + "(t *testing.T) {}\n")
