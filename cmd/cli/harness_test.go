@@ -27,6 +27,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -121,32 +122,47 @@ func start(t *testing.T) *appliance {
 	t.Cleanup(func() { _ = kept.Close() })
 	a.events = eventlog.Open(data, slog.Default(), time.Now)
 	t.Cleanup(a.events.Close)
-	server, err := api.New(api.Deps{
-		Events:  a.events,
-		Learned: a.learned,
-		Applier: ap, History: st, Keys: st, Users: users, Directory: directory.New(directory.Options{Keeper: st, Secrets: book}), Provider: oidc.New(oidc.Options{Keeper: st, Secrets: book}), Certificates: manager, Counters: a.counters, Version: "1.2.3", Settings: st, Audit: kept,
-		SessionTable: a.sessions,
-		Forwarded:    connections{[]uint32{1, 2}}, Tracked: connections{[]uint32{3}}, Kernel: a.kernel,
-		Warnings: func(f *farm.Farm) []string {
-			if f.InKernel() {
-				return []string{"backend 10.0.0.3 is not used: nobody answers there"}
-			}
-			return a.dropped
-		},
-		Traffic: func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
-		Health:  func(id uint32) farm.Status { return a.health[id] },
-		Engine:  func() state.Engine { return state.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
-		Roles: func() []system.Role {
-			return []system.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
-		},
-		Explain:    func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) },
-		ACME:       acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
-		Activation: &activation.Keeper{Store: st}, Notifier: notify.New(notify.Options{Store: st, Secrets: book, Host: func() string { return "lb7" }}), Packages: someUpdates{},
-		Usage: func() usage.Sample {
-			return usage.Sample{At: time.Now(), CPU: usage.CPU{User: 1, Idle: 1}, Cores: 2, Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 4 << 30, Free: 1 << 30}}
-		},
-		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
-	})
+	parts := apitest.Parts{
+		Applier:       ap,
+		History:       st,
+		Certificates:  manager,
+		Counters:      a.counters,
+		Audit:         kept,
+		Kernel:        a.kernel,
+		KernelTraffic: func(context.Context) (stats.Traffic, error) { return a.traffic, nil },
+		Health:        func(id uint32) farm.Status { return a.health[id] },
+		Engine:        func() state.Engine { return state.Engine{Connected: true, PID: 77, Loops: 2, Acknowledged: 7} },
+		ACME:          acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}}),
+		Activation:    &activation.Keeper{Store: st},
+		LocalAddrs:    func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
+	}
+	parts.Host.Keys = st
+	parts.Host.Users = users
+	parts.Host.Version = "1.2.3"
+	parts.Host.Settings = st
+	parts.State.Warnings = func(f *farm.Farm) []string {
+		if f.InKernel() {
+			return []string{"backend 10.0.0.3 is not used: nobody answers there"}
+		}
+		return a.dropped
+	}
+	parts.Farms.Explain = func(_ context.Context, q explain.Question) (*explain.Explanation, error) { return a.explain(q) }
+	parts.Traffic.SessionTable = a.sessions
+	parts.Traffic.Forwarded = connections{[]uint32{1, 2}}
+	parts.Traffic.Tracked = connections{[]uint32{3}}
+	parts.Statistics.Usage = func() usage.Sample {
+		return usage.Sample{At: time.Now(), CPU: usage.CPU{User: 1, Idle: 1}, Cores: 2, Load: [3]float64{.5, 1, 2}, Memory: usage.Memory{Total: 4 << 30, Free: 1 << 30}}
+	}
+	parts.People.Directory = directory.New(directory.Options{Keeper: st, Secrets: book})
+	parts.People.Provider = oidc.New(oidc.Options{Keeper: st, Secrets: book})
+	parts.System.Roles = func() []system.Role {
+		return []system.Role{{Name: "engine", PID: 77, State: "running: uid 61740, seccomp", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	}
+	parts.System.Packages = someUpdates{}
+	parts.Headroom.Learned = a.learned
+	parts.Timeline.Events = a.events
+	parts.Notifications.Notifier = notify.New(notify.Options{Store: st, Secrets: book, Host: func() string { return "lb7" }})
+	server, err := parts.Server()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/acme"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -64,7 +64,7 @@ func (o *orders) List() []acme.View {
 
 func withOrders(t *testing.T) (*appliance, *orders) {
 	o := &orders{}
-	return newAppliance(t, func(d *api.Deps) { o.ACME, d.ACME = d.ACME, o }), o
+	return newAppliance(t, func(d *apitest.Parts) { o.ACME, d.ACME = d.ACME, o }), o
 }
 
 func TestCertificatesAreOrderedUnderBothNames(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/certificates"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -37,7 +38,7 @@ func (a *appliance) send1(key, request string) reply {
 // pending change of hers.
 func waiting(t *testing.T, pending bool) *appliance {
 	var a *appliance
-	a = divided(t, func(d *api.Deps) {
+	a = divided(t, func(d *apitest.Parts) {
 		d.Certificates = slowCertificates{d.Certificates, func() {
 			if a != nil {
 				twice{meanwhile: a.meanwhile}.wait()

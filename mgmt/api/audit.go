@@ -11,7 +11,7 @@ import (
 // audited attaches a note to a request. The returned function writes it to the audit log
 // after the response.
 func (f *front) audited(w *guardedWriter, r *http.Request) (*http.Request, func()) {
-	if f.s.deps.Audit == nil {
+	if f.s.host.Audit == nil {
 		return r, func() {}
 	}
 	n := &rest.Note{Source: auth.Source(r)}
@@ -23,6 +23,6 @@ func (f *front) audited(w *guardedWriter, r *http.Request) (*http.Request, func(
 		if !refused && !n.Keep && (reads || n.Quiet) {
 			return
 		}
-		f.s.deps.Audit.Add(audit.Entry{User: n.By.Name, Source: n.Source, Method: method, Path: path, Status: w.status, Message: n.Message, Revision: n.Revision})
+		f.s.host.Audit.Add(audit.Entry{User: n.By.Name, Source: n.Source, Method: method, Path: path, Status: w.status, Message: n.Message, Revision: n.Revision})
 	}
 }

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 )
 
 // The description of all operations is most of mgmt's memory. Each base builds it on its
 // first request, and the parts that only the OpenAPI document needs when that is first
 // read.
 func TestOperationsAreDescribedForWhoAsks(t *testing.T) {
-	var deps api.Deps
-	a := newAppliance(t, func(d *api.Deps) { deps = *d })
+	var deps apitest.Parts
+	a := newAppliance(t, func(d *apitest.Parts) { deps = *d })
 	made := allocated(func() {
-		s, err := api.New(deps)
+		s, err := deps.Server()
 		if err != nil {
 			t.Fatal(err)
 		}

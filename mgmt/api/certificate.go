@@ -126,7 +126,7 @@ func addNames(template *x509.Certificate, names []string) {
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
-	for _, addr := range append(systemAddrs(), netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()) {
+	for _, addr := range append(LocalAddrs(), netip.MustParseAddr("127.0.0.1"), netip.IPv6Loopback()) {
 		if text := addr.WithZone("").String(); !seen[text] {
 			seen[text] = true
 			template.IPAddresses = append(template.IPAddresses, net.IP(addr.WithZone("").AsSlice()))

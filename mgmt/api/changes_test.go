@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/revisions"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -53,7 +54,7 @@ func (h *busyHistory) History(limit int, before uint64) ([]store.Revision, error
 func TestNoChangeIsMissedThatIsMadeWhileTheyAreRead(t *testing.T) {
 	made := 0
 	h := &busyHistory{add: func() {}}
-	a := newAppliance(t, func(d *api.Deps) { h.kept, d.History = d.History, h })
+	a := newAppliance(t, func(d *apitest.Parts) { h.kept, d.History = d.History, h })
 	h.add = func() {
 		made++
 		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":"f%d","profile":"http","vip":"192.0.2.10","vport":%d}`, made, 80+made))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
@@ -42,9 +42,9 @@ func nameserver(context.Context, string) ([]netip.Addr, error) {
 }
 
 // watched installs a watchman in an appliance.
-func watched(w *watchman) func(*api.Deps) {
-	return func(d *api.Deps) {
-		d.Guardian, d.Passive = w, func(uint32) health.State { return health.Up }
+func watched(w *watchman) func(*apitest.Parts) {
+	return func(d *apitest.Parts) {
+		d.Checks.Guardian, d.Checks.Passive = w, func(uint32) health.State { return health.Up }
 		d.Checked = func(backend uint32) string {
 			if f, is := w.Look(backend); is && f.Verdict == health.Down {
 				return "fails check alive: refused"
@@ -109,7 +109,7 @@ func (w *incapable) Look(uint32) (guardian.Finding, bool) {
 // command of one that is linked.
 func TestEveryWayToLinkACheckReportsThatItCannotAsk(t *testing.T) {
 	w := &incapable{check: "alive"}
-	a := newAppliance(t, watched(&watchman{}), func(d *api.Deps) { d.Guardian = w })
+	a := newAppliance(t, watched(&watchman{}), func(d *apitest.Parts) { d.Checks.Guardian = w })
 	a.shop(1)
 	a.dns(1)
 	a.gslb()
@@ -156,7 +156,7 @@ func TestEveryWayToLinkACheckReportsThatItCannotAsk(t *testing.T) {
 // So does the way of generations before 3.2, whose checks are fields of farms and services.
 func TestGeneration3ReportsACheckThatCannotAsk(t *testing.T) {
 	w := &incapable{}
-	a := newAppliance(t, watched(&watchman{}), func(d *api.Deps) { d.Guardian = w })
+	a := newAppliance(t, watched(&watchman{}), func(d *apitest.Parts) { d.Checks.Guardian = w })
 	a.shop(1)
 	a.dns(1)
 	for _, c := range []struct{ path, check, service string }{{"/farms/shop/fg", "shop_web_fg", `"service":"web",`}, {"/farms/dns/fg", "dns_fg", ""}} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/cloud"
 )
 
@@ -31,9 +31,9 @@ func TestCredentialsOfACloudAreCheckedAndNeverAnswered(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	kept := &cloud.Manager{}
-	a := newAppliance(t, func(d *api.Deps) {
+	a := newAppliance(t, func(d *apitest.Parts) {
 		kept = cloud.New(cloud.Options{Store: d.History.(cloud.Keeper), Secrets: turner{}, AWS: func(string) string { return s.URL }, Azure: s.URL})
-		d.Cloud = kept
+		d.Cloud.Accounts = kept
 	})
 	const path, login = "/cloud/credentials", `{"provider":"aws","access_key":"AKIDEXAMPLE000000","secret_key":"s3cret-of-all","region":"eu-west-1"}`
 	a.must(200, "GET", path, "").want(t, "params.status", "none")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/contracttest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
@@ -83,7 +84,7 @@ func (o oneOrder) Delete(_ context.Context, _ apply.Author, name string) error {
 
 // bounded sets the dependencies for tests of the document: one ordered certificate, and no
 // counting of DNS queries, which takes seconds.
-func bounded(d *api.Deps) { d.ACME, d.Tally = oneOrder{&orders{ACME: d.ACME}}, nil }
+func bounded(d *apitest.Parts) { d.ACME, d.Traffic.Tally = oneOrder{&orders{ACME: d.ACME}}, nil }
 
 // The API behaves as documented for every operation and every kind of request.
 func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 )
 
 // fetch simulates a browser's cross-origin request (Fetch standard, CORS). It sends a
@@ -93,7 +94,7 @@ func TestAPageOfAnotherOriginMayDoNothingWithoutAKey(t *testing.T) {
 
 func TestBrowsersReachTheAPIByItsNamesOnly(t *testing.T) {
 	leaf := root(t).Issue("one.example", func(c *x509.Certificate) { c.DNSNames = append(c.DNSNames, "*.wild.example") })
-	a := newAppliance(t, func(d *api.Deps) { d.Certificate = leaf.Cert })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Host.Certificate = leaf.Cert })
 	reach := func(host string) bool {
 		sent, readable, status := fetch(a, "GET", host, "/farms", "", "ZAPI_KEY", a.key)
 		r := httptest.NewRequest("GET", "https://"+host+api.Base+"/farms", nil)

@@ -9,12 +9,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 )
 
-// developing reports whether a request comes from a page of a web interface under
+// Developing reports whether a request comes from a page of a web interface under
 // development: the setting is on, and the page is on a loopback address. Other pages are
 // never admitted.
-func (d *Deps) developing(r *http.Request) bool {
+func (h *Host) Developing(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	return origin != "" && onLoopback(origin) && system.Develops(d.Settings)
+	return origin != "" && onLoopback(origin) && system.Develops(h.Settings)
 }
 
 // onLoopback reports whether an origin is on a loopback address, i.e. on the browser's

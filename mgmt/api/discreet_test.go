@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
@@ -131,15 +131,15 @@ func TestADocumentWithoutCredentialsKeepsThem(t *testing.T) {
 // events.
 func TestProblemsNameNoFarmOfAnotherGroup(t *testing.T) {
 	checked, warns := "", true
-	a := divided(t, inTime, func(d *api.Deps) {
+	a := divided(t, inTime, func(d *apitest.Parts) {
 		d.Checked = func(uint32) string { return checked }
-		d.Unreachable = func(f *farm.Farm) string {
+		d.State.Unreachable = func(f *farm.Farm) string {
 			if checked != "" && f.Name == "shop" {
 				return "farm theirs is in the way"
 			}
 			return ""
 		}
-		d.Warnings = func(*farm.Farm) []string {
+		d.State.Warnings = func(*farm.Farm) []string {
 			if warns {
 				return []string{"the farm theirs takes its packets"}
 			}

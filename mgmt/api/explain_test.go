@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/explain"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
@@ -54,7 +54,7 @@ func TestRequestsAreExplained(t *testing.T) {
 
 func TestWhyARequestIsNotExplained(t *testing.T) {
 	var failure error
-	a := newAppliance(t, func(d *api.Deps) { d.Explain = explainer(&failure) })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Farms.Explain = explainer(&failure) })
 	a.shop(1)
 	const path = "/farms/shop/explain"
 	for err, status := range map[error]int{

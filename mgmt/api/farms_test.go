@@ -8,7 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 )
 
 func TestAFarmIsCreatedReadChangedAndDeleted(t *testing.T) {
@@ -226,11 +226,11 @@ func TestWhatKeepsAFarmFromServingIsItsProblem(t *testing.T) {
 	silent, away := "", ""
 	var dropped []string
 	var answer explain.Explanation
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Silent = func(uint32) string { return silent }
-		d.Unreachable = func(*farm.Farm) string { return away }
-		d.Warnings = func(*farm.Farm) []string { return dropped }
-		d.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.State.Silent = func(uint32) string { return silent }
+		d.State.Unreachable = func(*farm.Farm) string { return away }
+		d.State.Warnings = func(*farm.Farm) []string { return dropped }
+		d.Farms.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
 	})
 	a.shop(2)
 	everywhere := func(status string, problem any) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
@@ -67,7 +67,7 @@ func TestFindingsAreOfTheFarmsTheCallerSees(t *testing.T) {
 
 func TestFindingsHaveTheirEvidence(t *testing.T) {
 	since := clock().Add(-30 * time.Hour)
-	a := newAppliance(t, func(d *api.Deps) { d.HealthSince = func(uint32) time.Time { return since } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Findings.Since = func(uint32) time.Time { return since } })
 	a.shop(2)
 	a.must(201, "POST", "/farms/shop/services", `{"id":"sub"}`)
 	a.must(200, "PUT", "/farms/shop/services/sub", `{"urlp":"^/sub"}`)
@@ -119,8 +119,8 @@ func TestAServiceIsNeverHitWhenNothingWasWrittenDownEither(t *testing.T) {
 
 func TestWhatTheKernelCountedIsNotTakenForNothing(t *testing.T) {
 	var refused error
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Traffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, refused }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.KernelTraffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, refused }
 	})
 	a.dns(1)
 	a.must(200, "PUT", "/farms/dns", `{"nattype":"dnat","protocol":"udp","datapath":"kernel"}`)

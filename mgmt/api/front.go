@@ -33,11 +33,11 @@ type front struct {
 
 func newFront(s *Server, next http.Handler) *front {
 	var pages *gui.Pages
-	if s.deps.GUI != nil {
-		pages = gui.New(s.deps.GUI, s.provided)
+	if s.host.GUI != nil {
+		pages = gui.New(s.host.GUI, s.provided)
 	}
-	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.deps.Now), lingering: newLingering(),
-		names: &names{settings: s.deps.Settings, certificate: s.deps.Certificate, chosen: s.deps.Chosen, own: s.deps.HostNames, now: s.deps.Now}}
+	return &front{s: s, pages: pages, next: next, cross: http.NewCrossOriginProtection(), repeats: newRepeats(s.host.Now), lingering: newLingering(),
+		names: &names{settings: s.host.Settings, certificate: s.host.Certificate, chosen: s.host.Chosen, own: s.host.HostNames, now: s.host.Now}}
 }
 
 // ServeHTTP serves a request and consumes the rest of its body.
@@ -66,7 +66,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	r, keep := f.audited(guarded, r)
 	defer keep()
 	defer f.contain(guarded, r)
-	develops := f.s.deps.developing(r)
+	develops := f.s.host.Developing(r)
 	setHeaders(guarded.Header(), r)
 	if develops {
 		setOrigin(guarded.Header(), r)
@@ -95,7 +95,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	by, err := f.identify(r)
 	if err != nil {
-		f.s.refuse(guarded, r, people.Unauthorized(f.s.deps.Log, r, err))
+		f.s.refuse(guarded, r, people.Unauthorized(f.s.host.Log, r, err))
 		return
 	}
 	rest.NoteOf(r.Context()).By = by
@@ -115,9 +115,9 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request) {
 func (f *front) identify(r *http.Request) (auth.Principal, error) {
 	switch {
 	case isSession(r) && r.Method == http.MethodPost:
-		return f.s.guard.LogIn(r)
+		return f.s.host.Guard.LogIn(r)
 	case isSession(r) && r.Method == http.MethodDelete:
-		by, err := f.s.guard.Identify(r)
+		by, err := f.s.host.Guard.Identify(r)
 		if errors.Is(err, auth.ErrNoCredential) {
 			err = people.NoSession()
 		}
@@ -125,7 +125,7 @@ func (f *front) identify(r *http.Request) (auth.Principal, error) {
 	case isPublic(r) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		return auth.Principal{Source: auth.Source(r)}, nil
 	}
-	return f.s.guard.Identify(r)
+	return f.s.host.Guard.Identify(r)
 }
 
 // asGet turns HEAD into GET for the router. The server omits the body.
@@ -221,7 +221,7 @@ func canonical(r *http.Request) bool {
 // refuse writes a rejection outside of a handler.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err *rest.Rejection) {
 	err.Description = cmp.Or(err.Description, rest.Quote(r.Method)+" "+rest.QuotePath(r.URL.Path))
-	rest.LogFault(s.deps.Log, r, err)
+	rest.LogFault(s.host.Log, r, err)
 	rest.NoteOf(r.Context()).Message = err.Message
 	err.Send(w)
 }
@@ -232,7 +232,7 @@ func (f *front) contain(w *guardedWriter, r *http.Request) {
 	if fault == nil {
 		return
 	}
-	f.s.deps.Log.LogAttrs(r.Context(), slog.LevelError, "panic in an API handler",
+	f.s.host.Log.LogAttrs(r.Context(), slog.LevelError, "panic in an API handler",
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Any("panic", fault), slog.String("stack", string(debug.Stack())))
 	if w.wrote {
 		panic(http.ErrAbortHandler) // part of the response has been sent: abort the connection
@@ -276,9 +276,9 @@ func isSession(r *http.Request) bool {
 
 // provided reports whether login with OpenID Connect is available.
 func (s *Server) provided() bool {
-	if s.deps.Provider == nil {
+	if s.host.Provider == nil {
 		return false
 	}
-	settings, _, err := s.deps.Provider.Settings()
+	settings, _, err := s.host.Provider.Settings()
 	return err == nil && settings.Enabled
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 )
 
 func TestSettingsOfTheFamilyHaveTheirOnlyValue(t *testing.T) {
@@ -44,7 +45,7 @@ func TestSettingsOfTheFamilyHaveTheirOnlyValue(t *testing.T) {
 
 func TestSettingsOfThisProcessHold(t *testing.T) {
 	var levels []string
-	a := newAppliance(t, func(d *api.Deps) { d.LogLevel = func(level string) { levels = append(levels, level) } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.System.LogLevel = func(level string) { levels = append(levels, level) } })
 	const path = "/system/global"
 	a.must(200, "GET", path, "").want(t, "params.log_level", nil)
 	a.must(200, "POST", path, `{"log_level":"debug","le_renewal_timeout":300}`).want(t, "params.log_level", "debug")

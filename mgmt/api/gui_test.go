@@ -14,13 +14,14 @@ import (
 	"testing/fstest"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // The GUI needs no listener of its own. Its pages are public on the API's address; the data
 // they show needs a credential.
 func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("the page")}} })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Host.GUI = fstest.MapFS{"index.html": {Data: []byte("the page")}} })
 	_, address, cert, _ := serve(t, a)
 	roots := x509.NewCertPool()
 	roots.AddCert(cert.Leaf)
@@ -48,7 +49,7 @@ func TestTheGUIIsServedBesideTheAPI(t *testing.T) {
 
 // The login page offers the provider if there is one.
 func TestTheGUIKnowsWhetherAProviderVouchesForPeople(t *testing.T) {
-	pages := func(d *api.Deps) { d.GUI = fstest.MapFS{"index.html": {Data: []byte("provider: __OIDC__")}} }
+	pages := func(d *apitest.Parts) { d.Host.GUI = fstest.MapFS{"index.html": {Data: []byte("provider: __OIDC__")}} }
 	a, _ := provided(t, pages)
 	says := func(want string) {
 		t.Helper()

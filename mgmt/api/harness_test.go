@@ -26,6 +26,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme"
 	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/numbers"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -161,7 +162,7 @@ func (h *host) Settle(context.Context, *farm.System) map[string]string {
 	return h.problems
 }
 
-func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
+func newAppliance(t testing.TB, change ...func(*apitest.Parts)) *appliance {
 	t.Helper()
 	meanwhile := new(func())
 	dir := fastDir(t)
@@ -221,42 +222,60 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := api.Deps{
-		GeoIP:   places,
-		Applier: twice{ap, meanwhile}, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
-		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
-		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
-		SessionTable: &sessionTable{}, Audit: kept,
-		Guardian: &watchman{}, Lookup: nameserver, SameCommand: func(a, b string) bool { return apply.SameCommand(book, a, b) },
-		Activation: &activation.Keeper{Store: st, Now: clock}, Packages: updates{},
-		Cloud:    cloud.New(cloud.Options{Store: st, Secrets: book, Now: clock, AWS: func(string) string { return "http://127.0.0.1:1/" }, Azure: "http://127.0.0.1:1"}),
-		Notifier: notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }}),
-		Tracked:  &tracked{}, Forwarded: &tracked{}, Kernel: &kernel{},
-		Traffic:    func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
-		Explain:    explainer(nil),
-		Usage:      machine(),
-		Links:      links,
-		Numbers:    numbers,
-		Events:     happened,
-		Learned:    learned{},
-		Logs:       logfiles.Dir{Root: root},
-		LocalAddrs: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
-		Version:    "1.2.3",
-		Now:        clock,
-		Log:        slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	deps := apitest.Parts{
+		Applier:       twice{ap, meanwhile},
+		History:       st,
+		Certificates:  manager,
+		Counters:      e,
+		Health:        e.Health,
+		Engine:        e.State,
+		Resolved:      names,
+		ACME:          acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
+		Audit:         kept,
+		Activation:    &activation.Keeper{Store: st, Now: clock},
+		Kernel:        &kernel{},
+		KernelTraffic: func(context.Context) (stats.Traffic, error) { return e.kernel, nil },
+		Numbers:       numbers,
+		LocalAddrs:    func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("192.0.2.10")} },
 	}
+	deps.Host.Keys = st
+	deps.Host.Users = users
+	deps.Host.Settings = st
+	deps.Host.HostNames = func() []string { return []string{"lb7.Example.net."} }
+	deps.Host.SameCommand = func(a, b string) bool { return apply.SameCommand(book, a, b) }
+	deps.Host.Version = "1.2.3"
+	deps.Host.Now = clock
+	deps.Host.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	deps.State.Ejection = e.Ejection
+	deps.Farms.Explain = explainer(nil)
+	deps.Checks.Guardian = &watchman{}
+	deps.Checks.Lookup = nameserver
+	deps.Traffic.SessionTable = &sessionTable{}
+	deps.Traffic.Tracked = &tracked{}
+	deps.Traffic.Forwarded = &tracked{}
+	deps.Statistics.Usage = machine()
+	deps.Statistics.Links = links
+	deps.People.Directory = ldap
+	deps.People.Provider = provider
+	deps.System.GeoIP = places
+	deps.System.Packages = updates{}
+	deps.System.Logs = logfiles.Dir{Root: root}
+	deps.Headroom.Learned = learned{}
+	deps.Timeline.Events = happened
+	deps.Notifications.Notifier = notify.New(notify.Options{Store: st, Secrets: book, Authorities: manager.DownloadAuthority, Now: clock, Host: func() string { return "lb7" }})
+	deps.Cloud.Accounts = cloud.New(cloud.Options{Store: st, Secrets: book, Now: clock, AWS: func(string) string { return "http://127.0.0.1:1/" }, Azure: "http://127.0.0.1:1"})
 	backups := backup.Options{Dir: dir, Store: st, Applier: ap, Certificates: book, Places: places, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: "1.2.3", Log: deps.Log, Now: clock}
-	deps.Backups = backup.New(backups)
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: "1.2.3", Log: deps.Host.Log, Now: clock}
+	deps.Upkeep.Backups = backup.New(backups)
 	deps.Support = func() []support.Part { return nil }
-	deps.Scripts = scripts.New(scripts.Options{Folder: filepath.Join(dir, hook.Folder), Now: clock})
+	deps.Upkeep.Scripts = scripts.New(scripts.Options{Folder: filepath.Join(dir, hook.Folder), Now: clock})
 	for _, f := range change {
 		f(&deps)
 	}
-	if backups.Restarts = deps.Restart != nil; backups.Restarts {
-		deps.Backups = backup.New(backups)
+	if backups.Restarts = deps.Upkeep.Restart != nil; backups.Restarts {
+		deps.Upkeep.Backups = backup.New(backups)
 	}
-	s, err := api.New(deps)
+	s, err := deps.Server()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,7 +470,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-func withoutAddresses(d *api.Deps) { d.LocalAddrs = func() []netip.Addr { return nil } }
+func withoutAddresses(d *apitest.Parts) { d.LocalAddrs = func() []netip.Addr { return nil } }
 
 func quoteAny(v any) string {
 	b, _ := json.Marshal(v)

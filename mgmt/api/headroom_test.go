@@ -12,7 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
@@ -39,7 +39,7 @@ func unbent(carried, rate, base float64) headroom.Known {
 func rehearsed(t *testing.T, known ...headroom.Known) (*appliance, learned) {
 	t.Helper()
 	l := learned{}
-	a := newAppliance(t, func(d *api.Deps) { d.Learned = l })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Headroom.Learned = l })
 	a.shop(len(known))
 	for i, b := range a.config().Farms[0].HTTP.Services[0].Backends {
 		l[b.ID] = known[i]
@@ -289,9 +289,9 @@ func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
 // If netd does not respond, the number of kernel connections is unknown, not zero.
 func TestConnectionsInTheKernelMayNotBeKnown(t *testing.T) {
 	l := learned{}
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Learned = l
-		d.Traffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, errors.New("no netd") }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Headroom.Learned = l
+		d.KernelTraffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, errors.New("no netd") }
 	})
 	a.dns(2)
 	if !a.config().Farm("dns").InKernel() {
@@ -330,7 +330,7 @@ func (c *crowded) Of(f *farm.Farm, b *farm.Backend, at time.Time) headroom.Known
 // Rehearsing a group takes a CPU and memory, so many requests must not run at once.
 func TestOneGroupIsRehearsedAtATime(t *testing.T) {
 	c := &crowded{learned: learned{}}
-	a := newAppliance(t, func(d *api.Deps) { d.Learned = c })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Headroom.Learned = c })
 	a.shop(5)
 	c.falls.Store(true)
 	a.do("POST", "/rehearsals", `{"farm":"shop"}`).refused(t, 500, "internal fault")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
@@ -346,7 +347,7 @@ func TestPagesOfOtherSitesCannotChangeAnything(t *testing.T) {
 }
 
 func TestAPanicIsAnsweredWithoutDetails(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.Roles = func() []system.Role { panic("secret detail") } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.System.Roles = func() []system.Role { panic("secret detail") } })
 	r := a.do("GET", "/status", "")
 	r.refused(t, 500, "internal fault")
 	if strings.Contains(r.raw, "secret") || strings.Contains(r.raw, ".go") {

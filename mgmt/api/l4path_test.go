@@ -11,7 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
@@ -79,7 +79,7 @@ func (a *appliance) paths() {
 
 func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 	inKernel, inEngine := &tracked{protocol: "udp"}, &tracked{protocol: "tcp"}
-	a := newAppliance(t, func(d *api.Deps) { d.Tracked, d.Forwarded = inKernel, inEngine })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Traffic.Tracked, d.Traffic.Forwarded = inKernel, inEngine })
 	a.paths()
 	a.shop(1)
 	dns := a.config().Farm("dns").L4.Backends
@@ -123,7 +123,7 @@ func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 
 func TestWhatIsSetInTheKernelIsListedAndStays(t *testing.T) {
 	k := &kernel{}
-	a := newAppliance(t, func(d *api.Deps) { d.Kernel = k })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Kernel = k })
 	a.must(200, "GET", "/system/kernel", "").want(t, "params.0.name", "inet sluice")
 	a.paths()
 	a.do("POST", "/system/kernel/clean", "").refused(t, 409, "the appliance runs", "stop it")
@@ -135,8 +135,8 @@ func TestWhatIsSetInTheKernelIsListedAndStays(t *testing.T) {
 
 func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {
 	k := &kernel{}
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Kernel, d.Warnings = k, func(f *farm.Farm) []string {
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Kernel, d.State.Warnings = k, func(f *farm.Farm) []string {
 			return map[string][]string{"kern": {"backend 10.0.0.1 is not used"}}[f.Name]
 		}
 	})
@@ -168,7 +168,7 @@ func TestFarmsSayWhatCarriesThemAndWhy(t *testing.T) {
 }
 
 func TestWhoKeepsSessionsIsNamedWhenItIsAway(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = &sessionTable{err: apply.ErrUnavailable} })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Traffic.SessionTable = &sessionTable{err: apply.ErrUnavailable} })
 	a.paths()
 	for name, owner := range map[string]string{"dns": "the engine", "kern": "netd"} {
 		a.must(200, "PUT", "/farms/"+name, `{"persistence":"srcip"}`)
@@ -207,8 +207,8 @@ func TestConnectionsOfL4FarmsAreExplained(t *testing.T) {
 }
 
 func TestCountersThatAreNotKnownAreNotTakenForZero(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Traffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, apply.ErrUnavailable }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.KernelTraffic = func(context.Context) (stats.Traffic, error) { return stats.Traffic{}, apply.ErrUnavailable }
 	})
 	a.paths()
 	for _, path := range []string{"/stats/farms", "/stats/farms/kern"} {

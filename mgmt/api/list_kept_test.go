@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -17,8 +18,8 @@ import (
 // Until then, cached lists show the old data, even if the engine has changed.
 func keeping(t *testing.T) (a *appliance, moved *atomic.Uint64) {
 	moved = &atomic.Uint64{}
-	a = newAppliance(t, func(d *api.Deps) {
-		d.Moved = func(*farm.Config) (uint64, bool) { return moved.Load(), true }
+	a = newAppliance(t, func(d *apitest.Parts) {
+		d.State.Moved = func(*farm.Config) (uint64, bool) { return moved.Load(), true }
 	})
 	return a, moved
 }
@@ -157,7 +158,7 @@ func TestATransactionDoesNotLeaveItsListToOthers(t *testing.T) {
 // Without change notices, nothing is cached.
 func TestAListIsNotKeptWhereNobodyCanTell(t *testing.T) {
 	for name, of := range map[string]func(*farm.Config) (uint64, bool){"none": nil, "unknown": func(*farm.Config) (uint64, bool) { return 0, false }} {
-		a := newAppliance(t, func(d *api.Deps) { d.Moved = of })
+		a := newAppliance(t, func(d *apitest.Parts) { d.State.Moved = of })
 		a.shop(1)
 		id := a.config().Farms[0].HTTP.Services[0].Backends[0].ID
 		first := a.listed()

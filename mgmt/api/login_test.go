@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/oidc"
 	"github.com/sluicelb/sluice/mgmt/oidc/oidctest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -72,7 +73,7 @@ func TestUsersOfTheDirectoryLogInWhenItIsAsked(t *testing.T) {
 }
 
 // provided returns an appliance with an enabled provider.
-func provided(t *testing.T, change ...func(*api.Deps)) (*appliance, *oidctest.Provider) {
+func provided(t *testing.T, change ...func(*apitest.Parts)) (*appliance, *oidctest.Provider) {
 	t.Helper()
 	p := oidctest.New(t, clock)
 	a := newAppliance(t, change...)

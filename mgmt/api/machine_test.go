@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 )
 
@@ -21,8 +22,8 @@ func params(r reply) string {
 
 func TestSettingsOfTheMachineAreChangedOnTheirResource(t *testing.T) {
 	seconds := 0.5
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Machine = system.Machine{
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.System.Machine = system.Machine{
 			NameServers: func() ([]string, string) { return []string{"192.0.2.1"}, "systemd-resolved" },
 			Time: func(context.Context) system.Timekeeping {
 				return system.Timekeeping{Service: "chrony", Synchronised: "true", Offset: &seconds, Source: "192.0.2.9"}
@@ -90,8 +91,8 @@ func TestWhatTheMachineDoesNotDoIsAWarningAndInTheStatus(t *testing.T) {
 func TestTheActualStateOfSNMPIsThatOfItsSocket(t *testing.T) {
 	var serves, known bool
 	var asked netip.AddrPort
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Machine = system.Machine{Serves: func(at netip.AddrPort) (bool, bool) { asked = at; return serves, known }}
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.System.Machine = system.Machine{Serves: func(at netip.AddrPort) (bool, bool) { asked = at; return serves, known }}
 	})
 	a.must(200, "POST", "/system/snmp", `{"status":"true","ip":"192.0.2.10","port":1161}`)
 	for _, c := range []struct {
@@ -140,8 +141,8 @@ func TestClientsOfTheFamilySetOneSyslogServer(t *testing.T) {
 
 func TestTheCertificateOfTheAPIIsChosen(t *testing.T) {
 	var chosen *x509.Certificate
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Certificate, d.Chosen = nil, func() *x509.Certificate { return chosen }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Host.Certificate, d.Host.Chosen = nil, func() *x509.Certificate { return chosen }
 	})
 	if r := a.do("POST", "/system/https/certificate", `{"certificate":"gui.pem"}`); r.status != 400 || !strings.Contains(r.raw, "does not exist") {
 		t.Errorf("a missing certificate: %d %s", r.status, r.raw)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/contracttest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/audit"
@@ -64,9 +65,9 @@ func TestListsOfManyThingsAreAnsweredInParts(t *testing.T) {
 		n = 100_000
 	}
 	var kept *audit.Log
-	a := newAppliance(t, func(d *api.Deps) {
+	a := newAppliance(t, func(d *apitest.Parts) {
 		kept = d.Audit.(*audit.Log)
-		d.SessionTable = &sessionTable{}
+		d.Traffic.SessionTable = &sessionTable{}
 	})
 	a.shop(0)
 	a.dns(0)

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
@@ -17,22 +16,10 @@ import (
 // expect it here.
 const MetricsPath = "/metrics"
 
-// Watching holds the dependencies for observing the engine.
-type Watching struct {
-	// Metrics serves GET /metrics; nil: unavailable.
-	Metrics http.Handler
-	// OpenMetrics lets local programs scrape without a key.
-	OpenMetrics bool
-	// Watch streams exchanges of a farm as they end; nil: unavailable.
-	Watch func(farm uint32, filter accesslog.Filter) (*accesslog.Watcher, error)
-	// Tally counts the queries of a gslb farm; nil: unavailable.
-	Tally func(farm uint32) (*accesslog.Tally, error)
-}
-
 // metrics serves a scrape and reports whether the request was one. The key may also come as
 // Authorization: Bearer, which every scraper supports.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
-	if r.URL.Path != MetricsPath || s.deps.Metrics == nil {
+	if r.URL.Path != MetricsPath || s.host.Metrics == nil {
 		return false
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -40,18 +27,17 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) bool {
 		s.refuse(w, r, rest.Refuse(http.StatusMethodNotAllowed, "the path %s does not take %s: allowed is GET", MetricsPath, rest.Quote(r.Method)))
 		return true
 	}
-	by, err := s.guard.Identify(withBearer(r))
+	by, err := s.host.Guard.Identify(withBearer(r))
 	if err == nil {
 		identified(r, by)
 	}
-	cfg, _ := s.deps.Applier.Current()
 	switch {
-	case err == nil && by.May(rbac.SystemMenu) && !rest.SeesAll(by, cfg):
+	case err == nil && by.May(rbac.SystemMenu) && !rest.SeesAll(by, s.host.current()):
 		s.refuse(w, r, rest.NotOfAll())
-	case err == nil && by.May(rbac.SystemMenu), errors.Is(err, auth.ErrNoCredential) && s.deps.OpenMetrics && fromHere(r):
-		s.deps.Metrics.ServeHTTP(w, r)
+	case err == nil && by.May(rbac.SystemMenu), errors.Is(err, auth.ErrNoCredential) && s.host.OpenMetrics && fromHere(r):
+		s.host.Metrics.ServeHTTP(w, r)
 	case err != nil:
-		s.refuse(w, r, people.Unauthorized(s.deps.Log, r, err))
+		s.refuse(w, r, people.Unauthorized(s.host.Log, r, err))
 	default:
 		s.refuse(w, r, rest.Refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", rbac.SystemMenu))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
@@ -36,8 +37,8 @@ func scraped(a *appliance, method, remote string, headers ...string) (int, strin
 func TestScrapesNeedAKeyUnlessTheOperatorOpensThemToThisMachine(t *testing.T) {
 	const here, here6, there = "127.0.0.1:4000", "[::1]:4000", "198.51.100.7:4000"
 	text := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "sluice_up 1\n") })
-	closed := newAppliance(t, func(d *api.Deps) { d.Metrics = text })
-	opened := newAppliance(t, func(d *api.Deps) { d.Metrics, d.OpenMetrics = text, true })
+	closed := newAppliance(t, func(d *apitest.Parts) { d.Host.Metrics = text })
+	opened := newAppliance(t, func(d *apitest.Parts) { d.Host.Metrics, d.Host.OpenMetrics = text, true })
 	for _, c := range []struct {
 		name    string
 		a       *appliance
@@ -84,7 +85,7 @@ func TestScrapesNeedAKeyUnlessTheOperatorOpensThemToThisMachine(t *testing.T) {
 
 func TestWhatAScrapeMayBe(t *testing.T) {
 	text := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "sluice_up 1\n") })
-	a := newAppliance(t, func(d *api.Deps) { d.Metrics, d.OpenMetrics = text, true })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Host.Metrics, d.Host.OpenMetrics = text, true })
 	r := a.send("DELETE", api.MetricsPath, "", "ZAPI_KEY", a.key)
 	r.refused(t, 405, "/metrics", "DELETE", "allowed is GET")
 	if got := r.header.Get("Allow"); got != "GET, HEAD" {
@@ -118,7 +119,7 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 }
 
 // watchable gives the API a pump and returns functions that feed it.
-func watchable(t *testing.T) (change func(*api.Deps), put func(fill func(*records.Entry)), set func(*farm.Config)) {
+func watchable(t *testing.T) (change func(*apitest.Parts), put func(fill func(*records.Entry)), set func(*farm.Config)) {
 	t.Helper()
 	f, err := shm.Shared("test", records.SegmentSize)
 	if err != nil {
@@ -159,7 +160,7 @@ func watchable(t *testing.T) (change func(*api.Deps), put func(fill func(*record
 		cfg = c
 		go func() { defer close(ended); pump.Run(ctx) }()
 	}
-	return func(d *api.Deps) { d.Watch, d.Tally = pump.Watch, pump.Tally }, func(fill func(*records.Entry)) {
+	return func(d *apitest.Parts) { d.Traffic.Watch, d.Traffic.Tally = pump.Watch, pump.Tally }, func(fill func(*records.Entry)) {
 		var e records.Entry
 		e.Begin()
 		e.Farm, e.Flags = 1, records.Watched

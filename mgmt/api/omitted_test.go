@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
@@ -31,7 +31,7 @@ func (h *shortHistory) Diff(a, b uint64) (string, error) {
 // Without a notice, an omitted diff would look like no change.
 func TestADifferenceThatCannotBeShownIsSaidToBeOmitted(t *testing.T) {
 	h := &shortHistory{oldest: 2}
-	a := newAppliance(t, func(d *api.Deps) { h.kept, d.History = d.History, h })
+	a := newAppliance(t, func(d *apitest.Parts) { h.kept, d.History = d.History, h })
 	for n := range 3 {
 		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":"f%d","profile":"http","vip":"192.0.2.10","vport":%d}`, n, 80+n))
 	}

@@ -8,19 +8,19 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 )
 
-func TestAServerWithoutAPartItNeedsIsNotMade(t *testing.T) {
-	for name, without := range map[string]func(*api.Deps){
-		"Applier": func(d *api.Deps) { d.Applier = nil }, "History": func(d *api.Deps) { d.History = nil }, "Keys": func(d *api.Deps) { d.Keys = nil }, "Certificates": func(d *api.Deps) { d.Certificates = nil },
-		"Counters": func(d *api.Deps) { d.Counters = nil }, "Health": func(d *api.Deps) { d.Health = nil }, "Engine": func(d *api.Deps) { d.Engine = nil }, "Settings": func(d *api.Deps) { d.Settings = nil },
+func TestHostNeedsItsRequiredOptions(t *testing.T) {
+	for name, without := range map[string]func(*apitest.Parts){
+		"Applier": func(d *apitest.Parts) { d.Applier = nil }, "Keys": func(d *apitest.Parts) { d.Host.Keys = nil },
+		"Users": func(d *apitest.Parts) { d.Host.Users = nil }, "Settings": func(d *apitest.Parts) { d.Host.Settings = nil },
 	} {
-		newAppliance(t, func(d *api.Deps) {
+		newAppliance(t, func(d *apitest.Parts) {
 			lacking := *d
 			without(&lacking)
-			if _, err := api.New(lacking); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := lacking.Server(); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("without %s: %v", name, err)
 			}
 		})
@@ -31,14 +31,14 @@ func TestAServerWithoutAPartItNeedsIsNotMade(t *testing.T) {
 func TestPartsThatAreNotThereHaveNoOperations(t *testing.T) {
 	whole := len(newAppliance(t).server.Routes())
 	for name, c := range map[string]struct {
-		without func(*api.Deps)
+		without func(*apitest.Parts)
 		path    string
 		fewer   int
 	}{
-		"ACME": {func(d *api.Deps) { d.ACME = nil }, "/certificates/letsencryptz", 16}, "explanations": {func(d *api.Deps) { d.Explain = nil }, "POST /farms/{farm}/explain", 1}, "the kernel": {func(d *api.Deps) { d.Kernel = nil }, "/system/kernel", 2},
-		"connections": {func(d *api.Deps) { d.Tracked, d.Forwarded = nil, nil }, "}/connections", 2}, "sessions": {func(d *api.Deps) { d.SessionTable = nil }, "}/sessions", 8}, "a directory": {func(d *api.Deps) { d.Directory = nil }, "/rbac/ldap", 4}, "a provider": {func(d *api.Deps) { d.Provider = nil }, "/oidc", 6},
-		"logs": {func(d *api.Deps) { d.Logs = nil }, "/system/logs", 3}, "numbers over time": {func(d *api.Deps) { d.Numbers = nil }, "/graphs", 23}, "series": {func(d *api.Deps) { d.Numbers = nil }, "/series", 23}, "the machine": {func(d *api.Deps) { d.Usage = nil }, "/stats/system", 30},
-		"those of the kernel": {func(d *api.Deps) { d.Tracked = nil }, "", 0}, "those of the engine": {func(d *api.Deps) { d.Forwarded = nil }, "", 0},
+		"ACME": {func(d *apitest.Parts) { d.ACME = nil }, "/certificates/letsencryptz", 16}, "explanations": {func(d *apitest.Parts) { d.Farms.Explain = nil }, "POST /farms/{farm}/explain", 1}, "the kernel": {func(d *apitest.Parts) { d.Kernel = nil }, "/system/kernel", 2},
+		"connections": {func(d *apitest.Parts) { d.Traffic.Tracked, d.Traffic.Forwarded = nil, nil }, "}/connections", 2}, "sessions": {func(d *apitest.Parts) { d.Traffic.SessionTable = nil }, "}/sessions", 8}, "a directory": {func(d *apitest.Parts) { d.People.Directory = nil }, "/rbac/ldap", 4}, "a provider": {func(d *apitest.Parts) { d.People.Provider = nil }, "/oidc", 6},
+		"logs": {func(d *apitest.Parts) { d.System.Logs = nil }, "/system/logs", 3}, "numbers over time": {func(d *apitest.Parts) { d.Numbers = nil }, "/graphs", 23}, "series": {func(d *apitest.Parts) { d.Numbers = nil }, "/series", 23}, "the machine": {func(d *apitest.Parts) { d.Statistics.Usage = nil }, "/stats/system", 30},
+		"those of the kernel": {func(d *apitest.Parts) { d.Traffic.Tracked = nil }, "", 0}, "those of the engine": {func(d *apitest.Parts) { d.Traffic.Forwarded = nil }, "", 0},
 	} {
 		routes := newAppliance(t, c.without).server.Routes()
 		for _, r := range routes {
@@ -53,7 +53,7 @@ func TestPartsThatAreNotThereHaveNoOperations(t *testing.T) {
 }
 
 func TestAnApplianceKnowsItsOwnAddressesAndNames(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.LocalAddrs, d.HostNames, d.Kernel, d.Resolved = nil, nil, nil, nil })
+	a := newAppliance(t, func(d *apitest.Parts) { d.LocalAddrs, d.Host.HostNames, d.Kernel, d.Resolved = nil, nil, nil, nil })
 	r := a.must(201, "POST", "/farms", `{"farmname":"own","profile":"l4xnat","vip":"127.0.0.1","vport":25,"datapath":"kernel","protocol":"udp"}`)
 	r.want(t, "interface", "lo")
 	r.want(t, "params.interface", "lo")
@@ -75,7 +75,7 @@ func TestAnApplianceKnowsItsOwnAddressesAndNames(t *testing.T) {
 // with other addresses.
 func TestAddressesThatAreGoneKeepFarmsFromStarting(t *testing.T) {
 	here := []netip.Addr{netip.MustParseAddr("192.0.2.10")}
-	a := newAppliance(t, func(d *api.Deps) { d.LocalAddrs = func() []netip.Addr { return here } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.LocalAddrs = func() []netip.Addr { return here } })
 	a.shop(1)
 	here = nil
 	a.do("PUT", "/farms/shop/actions", `{"action":"restart"}`).refused(t, 400, "vip", "192.0.2.10")
@@ -94,8 +94,8 @@ func TestAddressesThatAreGoneKeepFarmsFromStarting(t *testing.T) {
 
 func TestFarmsStartOnInterfacesThatAreUp(t *testing.T) {
 	down := ""
-	a := newAppliance(t, func(d *api.Deps) {
-		d.DownInterface = func(vip netip.Addr) string {
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Farms.DownInterface = func(vip netip.Addr) string {
 			if vip.String() != "192.0.2.10" {
 				t.Errorf("the VIP is %s", vip)
 			}
@@ -114,8 +114,8 @@ func TestFarmsStartOnInterfacesThatAreUp(t *testing.T) {
 
 func TestSessionsAreInTheStatisticsOfAFarm(t *testing.T) {
 	var asked []string
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Sessions = func(_ context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Statistics.Sessions = func(_ context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
 			asked = append(asked, f.Name+"/"+service)
 			return []state.Session{{Session: "c", Service: "web"}}, 7, nil
 		}

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 )
 
 // divided returns an appliance whose group team, with the user ann, sees the farm shop but
 // not the farm dns. The check hidden-alive is used by dns, and the certificate served by the
 // farm theirs.
-func divided(t *testing.T, change ...func(*api.Deps)) *appliance {
+func divided(t *testing.T, change ...func(*apitest.Parts)) *appliance {
 	a := newAppliance(t, change...)
 	a.shop(1)
 	a.dns(1)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
@@ -150,8 +151,8 @@ func TestUsersSeeTheFarmsOfTheirGroupOnly(t *testing.T) {
 
 // Responses about the whole appliance never name farms of other groups.
 func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("farm shop, farm other")) })
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Host.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("farm shop, farm other")) })
 	})
 	a.certificate("shop.pem", "shop.test")
 	a.authorities("clients")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
@@ -60,7 +61,7 @@ func TestAnotherCallerDoesNotGetTheAnswer(t *testing.T) {
 
 func TestAFailureMayBeTriedAgainAndOldAnswersAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	a := newAppliance(t, func(d *api.Deps) { d.Now = func() time.Time { return now } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Host.Now = func() time.Time { return now } })
 	a.engine.refuse = errors.New("gone")
 	a.do("POST", "/farms", newShop, "Idempotency-Key", "one").refused(t, 503)
 	a.engine.refuse = nil
@@ -136,9 +137,9 @@ func TestANewKeyIsNeverRepeated(t *testing.T) {
 // held returns an appliance whose first reloads, that many, block until released.
 func held(t *testing.T, many int32, now func() time.Time) (a *appliance, began chan struct{}, goOn chan struct{}, runs *atomic.Int32) {
 	began, goOn, runs = make(chan struct{}), make(chan struct{}), &atomic.Int32{}
-	a = newAppliance(t, func(d *api.Deps) {
-		d.Now = now
-		d.Reload = func(context.Context, apply.Author) (apply.Result, error) {
+	a = newAppliance(t, func(d *apitest.Parts) {
+		d.Host.Now = now
+		d.Revisions.Reload = func(context.Context, apply.Author) (apply.Result, error) {
 			if runs.Add(1) <= many {
 				began <- struct{}{}
 				<-goOn

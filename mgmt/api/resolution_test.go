@@ -8,14 +8,14 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 )
 
 func TestBackendsOfNamesShowTheirAddresses(t *testing.T) {
 	var answer explain.Explanation
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Farms.Explain = func(context.Context, explain.Question) (*explain.Explanation, error) { return &answer, nil }
 	})
 	a.shop(0)
 	a.names.Set("pool.example", "10.0.0.1,10.0.0.2")

@@ -12,6 +12,7 @@ import (
 	"github.com/pquerna/otp/totp"
 
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
@@ -19,7 +20,7 @@ import (
 // ticking returns an appliance whose clock the test moves.
 func ticking(t *testing.T) (a *appliance, now *time.Time) {
 	at := clock()
-	a = newAppliance(t, func(d *api.Deps) { d.Now = func() time.Time { return at } })
+	a = newAppliance(t, func(d *apitest.Parts) { d.Host.Now = func() time.Time { return at } })
 	a.people()
 	return a, &at
 }

@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,13 +17,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/family"
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // Base paths of all operations: Sluice's own, and that of the family.
@@ -36,10 +31,8 @@ const (
 
 // Server serves the API. Use New to make one.
 type Server struct {
-	deps      Deps
-	guard     *auth.Guard
-	host      *rest.Host
-	resources []resource
+	host      *Host
+	resources []Resource
 	routerOf  func(path string) *router
 	inner     http.Handler // serves authenticated callers
 	handler   http.Handler
@@ -49,47 +42,26 @@ type Server struct {
 	serving atomic.Pointer[running]
 }
 
-// New returns a server. It fails if a required dependency is missing.
-func New(deps Deps) (*Server, error) {
-	if deps.Applier == nil || deps.History == nil || deps.Keys == nil || deps.Users == nil || deps.Certificates == nil || deps.Counters == nil || deps.Health == nil || deps.Engine == nil || deps.Settings == nil {
-		return nil, errors.New("api: Applier, History, Keys, Users, Certificates, Counters, Health, Engine and Settings must be set")
-	}
-	deps.Now = orElse(deps.Now, time.Now)
-	if deps.SameCommand == nil {
-		deps.SameCommand = func(a, b string) bool { return a == b }
-	}
-	if deps.Silent == nil {
-		deps.Silent = func(uint32) string { return "" }
-	}
-	if deps.Unreachable == nil {
-		deps.Unreachable = func(*farm.Farm) string { return "" }
-	}
-	deps.LocalAddrs = orElse(deps.LocalAddrs, systemAddrs)
-	if deps.DownInterface == nil {
-		deps.DownInterface = systemDownInterface
-	}
-	deps.HostNames = orElse(deps.HostNames, hostNames)
-	deps.Log = cmp.Or(deps.Log, slog.New(slog.DiscardHandler))
+// New returns a server of the resources. A host has one server.
+func New(host *Host, resources ...Resource) *Server {
 	begun := make(chan struct{})
-	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard, SameCommand: deps.SameCommand}}
-	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
-	s.host.Share = s.share
-	s.guard.Even, s.host.Renew = deps.RefusalTime, s.guard.Renew
-	if deps.Ledger != nil {
-		s.guard.CountIn(deps.Ledger)
+	s := &Server{host: host, resources: resources, begun: begun, served: sync.OnceFunc(func() { close(begun) })}
+	host.server = s
+	for _, r := range resources {
+		if e, is := r.(Extension); is {
+			e.Extend(&host.operations)
+		}
 	}
-	s.guard.LifeOfSessions(func() time.Duration { return auth.LoadSessionTime(deps.Settings) })
-	s.resources = resources(s.host, &s.deps, s.guard, s.collector(), s.alone)
-	s.host.Reads = map[string]*rest.Operation{}
+	host.operations.Reads = map[string]*rest.Operation{}
 	for _, o := range s.operations() {
 		if o.Method == rest.Get {
-			s.host.Reads[o.Path] = o
+			host.operations.Reads[o.Path] = o
 		}
 	}
 	s.routerOf = s.bases()
-	s.inner = family.Over(http.HandlerFunc(s.route), s.config, deps.SameCommand)
+	s.inner = family.Over(http.HandlerFunc(s.route), host.config, host.SameCommand)
 	s.handler = newFront(s, s.inner)
-	return s, nil
+	return s
 }
 
 // bases returns the function that chooses the router of a path, nil without one. Each router
@@ -123,16 +95,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 func (s *Server) permits(r *http.Request) bool {
 	if to := s.routerOf(r.URL.Path); to != nil {
 		if o, param := to.operation(r); o != nil {
-			return o.Permits(s.host, r, param)
+			return o.Permits(&s.host.operations, r, param)
 		}
 	}
 	return strings.HasPrefix(r.URL.Path, FamilyBase+"/") && rest.Asker(r.Context()).May(rbac.FarmModify)
-}
-
-// config returns the current configuration of a request and its revision.
-func (s *Server) config(ctx context.Context) (*farm.Config, uint64) {
-	cfg, revision := s.deps.Applier.CurrentIn(ctx)
-	return cfg, revision.Number
 }
 
 // alone forwards a write of a transaction to its operation. The caller is already
@@ -170,13 +136,6 @@ func unknownPath(r *http.Request) *rest.Rejection {
 	return rest.NotFound("the path %s does not exist", rest.QuotePath(r.URL.Path))
 }
 
-func orElse[F any](f func() F, fallback func() F) func() F {
-	if f == nil {
-		return fallback
-	}
-	return f
-}
-
 // mount adds every operation below base to a router, and their OpenAPI document.
 func (s *Server) mount(to *router, base string) {
 	group := to.Group(base)
@@ -184,11 +143,11 @@ func (s *Server) mount(to *router, base string) {
 	for _, o := range operations {
 		to.operations[o.Method+" "+base+pathOf(o)] = o
 		group.Add(o.Method, pathOf(o), func(c echo.Context) error {
-			o.Serve(s.host, c.Response(), c.Request(), c.Param)
+			o.Serve(&s.host.operations, c.Response(), c.Request(), c.Param)
 			return nil
 		})
 	}
-	describe := func() *rest.OpenAPI { return rest.Describe(base, cmp.Or(s.deps.Version, "0"), operations) }
+	describe := func() *rest.OpenAPI { return rest.Describe(base, cmp.Or(s.host.Version, "0"), operations) }
 	group.GET("/openapi.json", blob("application/openapi+json", func() ([]byte, error) { return json.MarshalIndent(describe(), "", "  ") }))
 	group.GET("/openapi.yaml", blob("application/openapi+yaml", func() ([]byte, error) { return describe().YAML() }))
 }
@@ -228,7 +187,7 @@ func (s *Server) routerError(err error, c echo.Context) {
 // Handler returns the whole API.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Timeouts and limits of a connection. A change may wait 10 s for the engine, so
+// Timeouts and limits of a connection. A change may wait 20 s for the engine, so
 // writeTimeout must be longer.
 const (
 	headTimeout  = 10 * time.Second
@@ -288,43 +247,12 @@ func (s *Server) httpServer() *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHead,
-		ErrorLog:          slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.host.Log.Handler(), slog.LevelDebug),
 	}
 }
 
 // connContext stores the gated connection and, for the local socket, the peer's user in the
 // context.
 func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
-	return s.guard.ConnContext(withGated(ctx, c), c)
-}
-
-// systemDownInterface names the interface of this machine that has an address and is down.
-func systemDownInterface(addr netip.Addr) (name string) {
-	all, err := net.Interfaces()
-	if err != nil {
-		return "" // unknown
-	}
-	for _, i := range all {
-		addrs, err := i.Addrs()
-		if err != nil || !slices.ContainsFunc(addrs, func(a net.Addr) bool {
-			p, ok := a.(*net.IPNet)
-			return ok && p.IP.Equal(addr.AsSlice())
-		}) {
-			continue
-		}
-		if i.Flags&net.FlagUp != 0 {
-			return "" // also on an interface that is up
-		}
-		name = i.Name
-	}
-	return name
-}
-
-// systemAddrs lists the addresses of this machine.
-func systemAddrs() []netip.Addr {
-	var out []netip.Addr
-	for _, p := range validate.SystemPrefixes() {
-		out = append(out, p.Addr())
-	}
-	return out
+	return s.host.Guard.ConnContext(withGated(ctx, c), c)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -91,7 +91,7 @@ func TestSessionsAreListedMadeAndDeleted(t *testing.T) {
 
 func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 	table := &sessionTable{}
-	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Traffic.SessionTable = table })
 	a.shop(2)
 	const path = "/farms/shop/services/web/sessions"
 	a.must(400, "POST", path, `{"id":0,"session":"a"}`).refused(t, 400, "set persistence first")
@@ -123,7 +123,7 @@ func TestSessionsThatCannotBeAreRefused(t *testing.T) {
 
 func TestSessionsWithATTLAreLearnedAndNoConfiguration(t *testing.T) {
 	table := &sessionTable{}
-	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Traffic.SessionTable = table })
 	a.dns(2)
 	a.shop(2)
 	const path = "/farms/dns/sessions"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/store"
@@ -16,7 +16,7 @@ import (
 // killed is an Applier that copies the data of the appliance as soon as a change is in force, as
 // if the process had been killed then.
 type killed struct {
-	api.Applier
+	apitest.Applier
 	copied func()
 }
 
@@ -50,7 +50,7 @@ func TestAFarmBelongsToItsCreatorFromTheStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var a *appliance
 			dir := t.TempDir()
-			a = divided(t, func(d *api.Deps) {
+			a = divided(t, func(d *apitest.Parts) {
 				d.Applier = killed{d.Applier, func() {
 					if a == nil {
 						return

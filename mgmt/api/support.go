@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/document"
@@ -25,39 +25,36 @@ var answered = []string{
 	"/rbac/users", "/rbac/groups", "/rbac/roles",
 }
 
-// collector returns the collector of support archives; nil if there is none.
-func (s *Server) collector() upkeep.Support {
-	if s.deps.Support == nil {
-		return nil
-	}
+// Collector returns the collector of support archives: responses of the API, the rules of
+// kernel farms, and parts. kernel may be nil.
+func (h *Host) Collector(kernel system.Kernel, parts func() []support.Part) upkeep.Support {
 	return support.New(func() []support.Part {
-		parts := []support.Part{support.Text("configuration.yaml", func() string {
-			cfg, _ := s.deps.Applier.Current()
-			return string(document.Shown(validate.Veil{Headers: true, Checks: true}.Apply(cfg)))
-		}), s.kernelRules()}
+		out := []support.Part{support.Text("configuration.yaml", func() string {
+			return string(document.Shown(validate.Veil{Headers: true, Checks: true}.Apply(h.current())))
+		}), h.kernelRules(kernel)}
 		for _, path := range answered {
-			parts = append(parts, s.answerPart(path))
+			out = append(out, h.answerPart(path))
 		}
-		if m := s.deps.Metrics; m != nil {
-			parts = append(parts, support.Part{Name: "metrics.txt", Limit: 4 << 20, Write: func(ctx context.Context, w io.Writer) error {
+		if m := h.Metrics; m != nil {
+			out = append(out, support.Part{Name: "metrics.txt", Limit: 4 << 20, Write: func(ctx context.Context, w io.Writer) error {
 				return get(ctx, m, MetricsPath, w)
 			}})
 		}
-		return append(parts, s.deps.Support()...)
-	}, s.deps.Now)
+		return append(out, parts()...)
+	}, h.Now)
 }
 
 // answerPart is root's response to a GET.
-func (s *Server) answerPart(path string) support.Part {
+func (h *Host) answerPart(path string) support.Part {
 	bare, _, _ := strings.Cut(path, "?")
 	name := "api/" + strings.ReplaceAll(strings.Trim(bare, "/"), "/", "-") + ".json"
-	return support.Part{Name: name, Write: func(ctx context.Context, w io.Writer) error { return s.ask(ctx, Base+path, w) }}
+	return support.Part{Name: name, Write: func(ctx context.Context, w io.Writer) error { return h.ask(ctx, Base+path, w) }}
 }
 
 // ask performs a GET within this process, as root.
-func (s *Server) ask(ctx context.Context, path string, to io.Writer) error {
-	who, _ := s.deps.Users.Identity(rbac.Root)
-	return get(rest.WithPrincipal(ctx, auth.Principal{Name: rbac.Root, Source: "supportsave", Who: who}), s.inner, path, to)
+func (h *Host) ask(ctx context.Context, path string, to io.Writer) error {
+	who, _ := h.Users.Identity(rbac.Root)
+	return get(rest.WithPrincipal(ctx, auth.Principal{Name: rbac.Root, Source: "supportsave", Who: who}), h.server.inner, path, to)
 }
 
 // get writes the response of a handler.
@@ -96,18 +93,18 @@ func (k *kept) Write(b []byte) (int, error) {
 }
 
 // kernelRules returns the packet filter rules of all kernel farms.
-func (s *Server) kernelRules() support.Part {
+func (h *Host) kernelRules(kernel system.Kernel) support.Part {
 	return support.Part{Name: "kernel/rules.txt", Write: func(ctx context.Context, w io.Writer) error {
-		if s.deps.Kernel == nil {
+		if kernel == nil {
 			return nil
 		}
-		cfg, _ := s.deps.Applier.Current()
+		cfg := h.current()
 		for i := range cfg.Farms {
 			f := &cfg.Farms[i]
 			if !f.InKernel() || f.Stopped {
 				continue
 			}
-			rules, err := s.deps.Kernel.Rules(ctx, f.ID)
+			rules, err := kernel.Rules(ctx, f.ID)
 			if err != nil {
 				return err
 			}
@@ -117,13 +114,4 @@ func (s *Server) kernelRules() support.Part {
 		}
 		return nil
 	}}
-}
-
-// interfaces returns the names of this machine's interfaces.
-func interfaces() (names []string) {
-	list, _ := net.Interfaces() // empty if unknown
-	for _, i := range list {
-		names = append(names, i.Name)
-	}
-	return names
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -228,8 +228,8 @@ func TestWhatTheEngineRefusesIsToldAndNotKept(t *testing.T) {
 }
 
 func TestStatusTellsTheStateOfTheAppliance(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Roles = func() []system.Role { return []system.Role{{Name: "engine", PID: 77, State: "running"}} }
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.System.Roles = func() []system.Role { return []system.Role{{Name: "engine", PID: 77, State: "running"}} }
 	})
 	a.shop(1)
 	r := a.must(200, "GET", "/status", "")
@@ -246,12 +246,12 @@ func TestStatusTellsTheStateOfTheAppliance(t *testing.T) {
 func TestReloadNeedsAFile(t *testing.T) {
 	a := newAppliance(t)
 	a.do("POST", "/config/reload", "").refused(t, 400, "--config")
-	called := newAppliance(t, func(d *api.Deps) {
-		d.Reload = func(context.Context, apply.Author) (apply.Result, error) { return apply.Result{Unchanged: true}, nil }
+	called := newAppliance(t, func(d *apitest.Parts) {
+		d.Revisions.Reload = func(context.Context, apply.Author) (apply.Result, error) { return apply.Result{Unchanged: true}, nil }
 	})
 	called.must(200, "POST", "/config/reload", "").want(t, "params.unchanged", "true")
-	gone := newAppliance(t, func(d *api.Deps) {
-		d.Reload = func(context.Context, apply.Author) (apply.Result, error) {
+	gone := newAppliance(t, func(d *apitest.Parts) {
+		d.Revisions.Reload = func(context.Context, apply.Author) (apply.Result, error) {
 			return apply.Result{}, fmt.Errorf("%w: open /etc/farms.yaml: no such file or directory", rest.ErrConfigFile)
 		}
 	})

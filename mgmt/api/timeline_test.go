@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-func inTime(d *api.Deps) { d.Now = time.Now } // revisions have the real time
+func inTime(d *apitest.Parts) { d.Host.Now = time.Now } // revisions have the real time
 
 // axis returns an appliance with two farms, each with some events.
 func axis(t *testing.T) *appliance {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
@@ -198,7 +199,7 @@ func TestAChangeOfTheAPIGoesBackUnlessConfirmed(t *testing.T) {
 
 func TestStaticSessionsAndSettingsOfTheMachineMayBeOnTrial(t *testing.T) {
 	table := &sessionTable{}
-	a := newAppliance(t, func(d *api.Deps) { d.SessionTable = table })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Traffic.SessionTable = table })
 	a.shop(1)
 	a.must(200, "PUT", "/farms/shop/services/web", `{"persistence":"COOKIE","sessionid":"SID"}`)
 	const sessions = "/farms/shop/services/web/sessions"
@@ -245,12 +246,12 @@ func TestStaticSessionsAndSettingsOfTheMachineMayBeOnTrial(t *testing.T) {
 
 func TestAGuardIsShownWithWhatItMeasures(t *testing.T) {
 	var seen trial.Spec
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Guard = func(s trial.Spec) apply.Trial {
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Host.Trial = func(s trial.Spec) apply.Trial {
 			seen = s
 			return trial.New(trial.Options{Counters: silent{}}).Guard(s)
 		}
-		d.Progress = func() *trial.Progress { return &trial.Progress{Revision: 4, Measured: []string{"errors 0%"}} }
+		d.Revisions.Progress = func() *trial.Progress { return &trial.Progress{Revision: 4, Measured: []string{"errors 0%"}} }
 	})
 	a.shop(1)
 	a.must(200, "PUT", "/farms/shop?guard=errors<1%25,p99<1s&guard_window=20m", `{"vport":81}`)
@@ -266,8 +267,8 @@ func TestAGuardIsShownWithWhatItMeasures(t *testing.T) {
 // Neither the state of hidden farms is shown by a guard, nor reverts it a change because of them.
 func TestGuardsOfLimitedUsersWatchOnlyFarmsTheySee(t *testing.T) {
 	var seen trial.Spec
-	a := newAppliance(t, func(d *api.Deps) {
-		d.Guard = func(s trial.Spec) apply.Trial {
+	a := newAppliance(t, func(d *apitest.Parts) {
+		d.Host.Trial = func(s trial.Spec) apply.Trial {
 			seen = s
 			return trial.New(trial.Options{Counters: silent{}}).Guard(s)
 		}

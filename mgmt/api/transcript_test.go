@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
@@ -62,10 +62,10 @@ var everyRequest = []string{
 
 func TestWhatTheAPIAnswers(t *testing.T) {
 	inKernel, inEngine := &tracked{protocol: "udp"}, &tracked{protocol: "tcp"}
-	a := newAppliance(t, func(d *api.Deps) {
+	a := newAppliance(t, func(d *apitest.Parts) {
 		d.ACME = &orders{ACME: d.ACME}
-		d.Tracked, d.Forwarded = inKernel, inEngine
-		d.Warnings = func(f *farm.Farm) []string { return map[string][]string{"kern": {"nobody answers"}}[f.Name] }
+		d.Traffic.Tracked, d.Traffic.Forwarded = inKernel, inEngine
+		d.State.Warnings = func(f *farm.Farm) []string { return map[string][]string{"kern": {"nobody answers"}}[f.Name] }
 	})
 	for id := range uint32(8) {
 		n := uint64(id)

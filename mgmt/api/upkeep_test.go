@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/apitest"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/hook"
@@ -24,7 +24,7 @@ import (
 
 func TestABackupIsMadeCarriedAndApplied(t *testing.T) {
 	restarts := 0
-	a := newAppliance(t, func(d *api.Deps) { d.Restart = func() { restarts++ } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Upkeep.Restart = func() { restarts++ } })
 	a.shop(1)
 	a.must(201, "POST", "/system/backup", `{"name":"monday"}`).want(t, "params.encrypted", "false")
 	a.do("POST", "/system/backup", `{"name":"monday"}`).refused(t, 400, "exists")
@@ -86,7 +86,7 @@ func TestABackupIsMadeCarriedAndApplied(t *testing.T) {
 
 func TestAFactoryResetIsRootsAndSaysWhatItDoes(t *testing.T) {
 	restarts := 0
-	a := newAppliance(t, func(d *api.Deps) { d.Restart = func() { restarts++ } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Upkeep.Restart = func() { restarts++ } })
 	a.shop(1)
 	a.must(201, "POST", "/system/backup", `{"name":"kept"}`)
 	a.do("POST", "/system/factory", `{"force":"false"}`).refused(t, 400, "force: it must be true")
@@ -111,7 +111,7 @@ func TestAFactoryResetIsRootsAndSaysWhatItDoes(t *testing.T) {
 }
 
 func TestSupportGetsTheRulesOfEveryFarmOfTheKernel(t *testing.T) {
-	a := newAppliance(t, func(d *api.Deps) { d.Support = func() []support.Part { return nil } })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Support = func() []support.Part { return nil } })
 	for i, name := range []string{"dns", "mail"} {
 		a.must(201, "POST", "/farms", fmt.Sprintf(`{"farmname":%q,"profile":"l4xnat","vip":"192.0.2.10","vport":%d,"datapath":"kernel"}`, name, 25+i))
 	}
@@ -148,8 +148,8 @@ func unpacked(t *testing.T, raw string) map[string]string {
 // Secrets are placed wherever possible; none is in the archive.
 func TestNoSecretIsInWhatSupportGets(t *testing.T) {
 	const password, serviceKey, community, proxy, mail, logged = "hunter2 Xq7", "Zk9serviceKEYvalue33", "C0mmun1tyXq", "pr0xyPassXq", "smtpPassXq77", "l0ggedTokenXq"
-	a := newAppliance(t, func(d *api.Deps) {
-		root := d.Logs.(logfiles.Dir)
+	a := newAppliance(t, func(d *apitest.Parts) {
+		root := d.System.Logs.(logfiles.Dir)
 		d.Support = func() []support.Part { return support.LogFiles(root) }
 	})
 	a.shop(1)
@@ -212,7 +212,7 @@ func TestScriptsAreListedWithWhatTheyDid(t *testing.T) {
 	runner := scripts.New(scripts.Options{Folder: folder, Now: clock})
 	runner.Tell(event.Event{Kind: event.FarmStart})
 	runner.Close(context.WithoutCancel(t.Context()))
-	a := newAppliance(t, func(d *api.Deps) { d.Scripts = runner })
+	a := newAppliance(t, func(d *apitest.Parts) { d.Upkeep.Scripts = runner })
 	r := a.must(200, "GET", "/system/scripts", "")
 	r.want(t, "params.0.name", "on-any")
 	r.want(t, "params.0.runs.0.event", "farm-start")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
@@ -11,11 +12,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/cloud"
+	"github.com/sluicelb/sluice/mgmt/api/farms"
+	"github.com/sluicelb/sluice/mgmt/api/notifications"
+	"github.com/sluicelb/sluice/mgmt/api/revisions"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/packages"
-	"github.com/sluicelb/sluice/sysnet/usage"
 	"github.com/sluicelb/sluice/web"
 )
 
@@ -30,7 +34,7 @@ func (m *manager) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := api.New(m.deps())
+	server, err := m.newServer()
 	if err != nil {
 		return err
 	}
@@ -44,83 +48,81 @@ func (m *manager) serve(ctx context.Context) error {
 	return server.Serve(ctx, local, network, api.TLSConfig(m.api, m.listener.Chosen))
 }
 
-func (m *manager) deps() api.Deps {
-	d := api.Deps{
-		Applier:      m.applier,
-		GUI:          web.Files(),
-		History:      m.store,
-		Keys:         m.store,
-		Users:        m.users,
-		Directory:    m.directory,
-		Provider:     m.provider,
-		RefusalTime:  refusalTime,
-		Ledger:       m.guesses,
-		Audit:        m.audit,
-		Certificates: m.certs,
-		Settings:     m.store,
-		LogLevel:     supervisor.SetLogLevel,
-		Guard:        m.trial.Guard,
-		Progress:     m.trial.Progress,
-		Resolved:     m.names,
-		Silent:       m.watch.silent.Problem,
-		Unreachable:  m.watch.unreachable,
-		Moved:        m.moved,
-		Guardian:     m.guardian,
-		SameCommand:  m.sameCommand,
-		Passive:      m.passive,
-		Checked:      m.guardian.Why,
-		Lookup:       lookupHost,
-		Certificate:  m.api.Leaf,
-		ACME:         m.acme,
-		Activation:   m.activation(),
-		Notifier:     m.notify,
-		Packages:     packages.New(m.programs, nil),
-		Cloud:        m.cloud,
-		Counters:     m.counters,
-		Health:       m.backendHealth,
-		HealthSince:  func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
-		Rules:        m.rules(),
-		Ejection:     func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
-		Engine:       m.engineState,
-		Watching:     m.watching(),
-		Sessions:     m.sessions,
-		SessionTable: sessionTable{m.sessionStores()},
-		Explain:      m.explain,
-		Traffic:      m.kernel.counts.get,
-		Tracked:      m.kernel,
-		Forwarded:    forwarded{m.publisher},
-		Kernel:       m.kernel,
-		Machine:      m.machineState(),
-		Chosen:       m.chosen,
-		Warnings:     m.warnings,
-		Roles:        m.roles,
-		Problems:     m.problems,
-		Usage:        func() usage.Sample { return machineUsage(time.Now()) },
-		Numbers:      m.numbers,
-		Latency:      m.recorded.Latency,
-		Events:       m.events,
-		Learned:      m.headroom,
-		Logs:         logfiles.Dir{Root: m.root},
-		Reload:       m.reload,
-		Backups:      m.backups,
-		GeoIP:        m.geoip,
-		Scripts:      m.scripts,
-		Support:      m.support,
-		Restart:      m.restart,
-		Version:      m.Version,
-		LocalUsers:   localUsers(),
-		Log:          slog.Default(),
+// newServer returns the API: the host and all of its resources. Each resource is made beside
+// its dependencies.
+func (m *manager) newServer() (*api.Server, error) {
+	host, err := api.NewHost(api.Options{
+		Applier: m.applier, Keys: m.store, Users: m.users, Settings: m.store,
+		RefusalTime: refusalTime, Ledger: m.guesses, LocalUsers: localUsers(),
+		Audit: m.audit, GUI: web.Files(), Provider: m.provider,
+		Metrics: m.metrics(), OpenMetrics: os.Getenv(supervisor.OpenMetricsVariable) != "",
+		Certificate: m.api.Leaf, Chosen: m.chosen, SameCommand: m.sameCommand, Trial: m.trial.Guard,
+		Version: m.Version, Log: slog.Default(),
+	})
+	if err != nil {
+		return nil, err
 	}
-	if _, _, err := m.Line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {
-		d.Reload = nil
-	}
-	return d
+	board := m.board()
+	return api.New(host,
+		m.farmsResource(board), m.checksResource(board), m.trafficResource(), m.statisticsResource(board),
+		m.peopleResource(host), m.certificatesResource(), m.revisionsResource(host, board), m.systemResource(host, board),
+		m.findingsResource(), m.headroomResource(), m.timelineResource(),
+		notifications.New(notifications.Deps{Notifier: m.notify}), cloud.New(cloud.Deps{Accounts: m.cloud}),
+		m.upkeepResource(host)), nil
 }
 
-// moved is api.Deps.Moved. Each summand only grows, so the sum changes whenever one does.
+// board returns the source of the states of farms and backends, for the API, SNMP and events.
+func (m *manager) board() *state.Board {
+	return state.New(state.Deps{
+		Applier: m.applier, Engine: m.engineState, Health: m.backendHealth, Ejection: m.ejection,
+		Silent: m.watch.silent.Problem, Unreachable: m.watch.unreachable, Checked: m.guardian.Why,
+		Warnings: m.warnings, Resolved: m.names, Moved: m.moved, Now: time.Now,
+	})
+}
+
+// ejection returns the ejection of a backend, if any.
+func (m *manager) ejection(backend uint32) (health.Ejection, bool) {
+	return m.health.Slot(backend).Ejection()
+}
+
+// healthSince returns the time of the last change of the health of a backend.
+func (m *manager) healthSince(backend uint32) time.Time { return m.health.Slot(backend).Since() }
+
+// moved returns a number that grows with each change of the states on the board, as far as
+// they are known. Each summand only grows, so the sum changes whenever one does.
 func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
 	kernel, known := m.kernel.moved(cfg)
 	return m.statesMoved() + kernel, known
+}
+
+// farmsResource makes the resource of farms.
+func (m *manager) farmsResource(board *state.Board) api.Resource {
+	return farms.New(farms.Deps{
+		State: board, Applier: m.applier, Certificates: m.certs, Engine: m.engineState, Health: m.backendHealth,
+		Explain: m.explain, Kernel: m.kernel, LocalAddrs: api.LocalAddrs, DownInterface: api.DownInterface, Log: slog.Default(),
+	})
+}
+
+// revisionsResource makes the resource of the whole configuration and its history.
+func (m *manager) revisionsResource(host *api.Host, board *state.Board) api.Resource {
+	reload := m.reload
+	if _, _, err := m.Line.Config(context.Background()); errors.Is(err, line.ErrNoConfig) {
+		reload = nil
+	}
+	return revisions.New(revisions.Deps{
+		State: board, Applier: m.applier, History: m.store, Reload: reload, LocalAddrs: api.LocalAddrs,
+		Progress: m.trial.Progress, Serve: host.Serve, Now: time.Now,
+	})
+}
+
+// systemResource makes the resource of the appliance itself.
+func (m *manager) systemResource(host *api.Host, board *state.Board) api.Resource {
+	return system.New(system.Deps{
+		State: board, Applier: m.applier, Settings: m.store, Certificates: m.certs, Engine: m.engineState, Roles: m.roles,
+		Problems: m.problems, Audit: m.audit, Packages: packages.New(m.programs, nil), GeoIP: m.geoip,
+		Logs: logfiles.Dir{Root: m.root}, Kernel: m.kernel, Machine: m.machineState(), LogLevel: supervisor.SetLogLevel,
+		Version: m.Version, Generations: host.Generations(), Log: slog.Default(), Now: time.Now,
+	})
 }
 
 func (m *manager) engineState() state.Engine {

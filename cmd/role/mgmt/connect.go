@@ -18,13 +18,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/keyroll"
 	"github.com/sluicelb/sluice/mgmt/publish"
 	"github.com/sluicelb/sluice/mgmt/rbac"
-	"github.com/sluicelb/sluice/mgmt/recorder"
 	"github.com/sluicelb/sluice/mgmt/resolve"
 	"github.com/sluicelb/sluice/mgmt/scripts"
 	"github.com/sluicelb/sluice/mgmt/trial"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/sysnet/ctl"
-	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
 // connectEngine makes the applier and its partners. The publisher, which reaches the engine,
@@ -129,14 +127,3 @@ func (m *manager) ended(e apply.Ended) {
 
 // current returns the current configuration.
 func (m *manager) current() *farm.Config { cfg, _ := m.applier.Current(); return cfg }
-
-// recorder returns the recorder of time series about farms and the machine.
-func (m *manager) recorder() *recorder.Recorder {
-	return recorder.New(recorder.Options{
-		DB: m.numbers, Counters: m.counters, Traffic: m.kernel.counts.soon,
-		Config: m.current,
-		Usage:  machineUsage,
-	})
-}
-
-func machineUsage(now time.Time) usage.Sample { return usage.Read("/proc", now) }

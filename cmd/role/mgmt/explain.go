@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 )
 
-// explain is api.Deps.Explain.
+// explain asks the engine what would happen to a request.
 func (m *manager) explain(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()

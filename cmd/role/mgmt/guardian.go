@@ -15,6 +15,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/checks"
+	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/guardian"
@@ -148,6 +151,14 @@ func (m *manager) cutBackends(ids []uint32) {
 	if len(relayed) > 0 {
 		report(forwarded{m.publisher}.FlushConnections(ctx, relayed))
 	}
+}
+
+// checksResource makes the resource of health checks.
+func (m *manager) checksResource(board *state.Board) api.Resource {
+	return checks.New(checks.Deps{
+		State: board, Guardian: m.guardian, SameCommand: m.sameCommand, Health: m.backendHealth, Checked: m.guardian.Why,
+		Passive: m.passive, Lookup: lookupHost, Log: slog.Default(),
+	})
 }
 
 // passive returns the engine's finding about a backend.

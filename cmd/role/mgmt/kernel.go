@@ -46,7 +46,7 @@ func newInKernel(socket string) *inKernel {
 	return k
 }
 
-// warnings is api.Deps.Warnings.
+// warnings returns why a kernel farm cannot work at the moment.
 func (k *inKernel) warnings(farm uint32) []string {
 	state, _ := k.state.soon()
 	return state.Warnings[farm]

@@ -10,7 +10,6 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/acme"
-	"github.com/sluicelb/sluice/mgmt/activation"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/event"
@@ -155,20 +154,3 @@ func (m *manager) whyDown(backend uint32) string {
 	}
 	return m.watch.silent.Problem(backend)
 }
-
-// expiring returns the certificates with an expiry date.
-func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
-	for _, v := range m.certs.List() {
-		if v.NotAfter.IsZero() || v.CSR || v.Problem != "" {
-			continue
-		}
-		out = append(out, notify.Certificate{Name: v.Name, Subject: v.CN, Serial: v.Fingerprint, NotAfter: v.NotAfter, UsedBy: certs.CertificateUsers(cfg, v.Name)})
-	}
-	if i, err := m.activation().Get(); err == nil {
-		out = append(out, notify.Certificate{Name: "activation certificate", Subject: i.Hostname, Serial: i.Serial, NotAfter: i.NotAfter, Activation: true})
-	}
-	return out
-}
-
-// activation returns the store of the activation certificate.
-func (m *manager) activation() *activation.Keeper { return &activation.Keeper{Store: m.store} }

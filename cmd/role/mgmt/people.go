@@ -11,6 +11,8 @@ import (
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/people"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/certs"
@@ -40,6 +42,14 @@ func (m *manager) knowPeople(secrets *certs.Book) {
 	m.directory = directory.New(directory.Options{Keeper: m.store, Secrets: secrets, Authority: secrets.DownloadAuthority, Log: slog.Default()})
 	m.provider = oidc.New(oidc.Options{Keeper: m.store, Secrets: secrets, Authority: secrets.DownloadAuthority, Log: slog.Default()})
 	m.users.Secrets, m.users.Directory = secrets, m.directory.Right
+}
+
+// peopleResource makes the resource of users, groups, roles, keys and logins.
+func (m *manager) peopleResource(host *api.Host) api.Resource {
+	return people.New(people.Deps{
+		Users: m.users, Document: people.Document(m.users), Keys: m.store, Guard: host.Guard, Directory: m.directory,
+		Provider: m.provider, Developing: host.Developing, Version: m.Version, Log: slog.Default(), Now: time.Now,
+	})
 }
 
 // rootPassword verifies the system's root password through the supervisor.

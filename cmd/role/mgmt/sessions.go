@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -48,7 +49,15 @@ func (m *manager) sessionStores() sessionStores {
 	return sessionStores{engine: m.publisher, kernel: m.kernel}
 }
 
-// sessions is api.Deps.Sessions. If the holder does not respond, the list is empty.
+// trafficResource makes the resource of sessions, connections and live exchanges.
+func (m *manager) trafficResource() api.Resource {
+	return traffic.New(traffic.Deps{
+		SessionTable: sessionTable{m.sessionStores()}, Tracked: m.kernel, Forwarded: forwarded{m.publisher},
+		Watch: m.logs.Watch, Tally: m.logs.Tally,
+	})
+}
+
+// sessions returns the sessions of a farm, or of one service. If the holder does not respond, the list is empty.
 func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()

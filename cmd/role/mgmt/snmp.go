@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
@@ -57,15 +56,6 @@ func (m *manager) toldFarms() (out snmp.Data) {
 	slices.SortFunc(out.Farms, func(a, b snmp.Farm) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(out.Backends, func(a, b snmp.Backend) int { return cmp.Compare(a.ID, b.ID) })
 	return out
-}
-
-// board returns the source of farm states, as for the API.
-func (m *manager) board() *state.Board {
-	return state.New(state.Deps{
-		Applier: m.applier, Engine: m.engineState, Health: m.backendHealth, Silent: m.watch.silent.Problem, Unreachable: m.watch.unreachable, Checked: m.guardian.Why,
-		Ejection: func(backend uint32) (health.Ejection, bool) { return m.health.Slot(backend).Ejection() },
-		Warnings: m.warnings, Resolved: m.names, Now: time.Now,
-	})
 }
 
 func (m *manager) counted(f *farm.Farm, kernel stats.Traffic) stats.Farm {

@@ -9,10 +9,8 @@ import (
 	"github.com/sluicelb/sluice/cmd/role/process"
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/cmd/trim"
-	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/audit"
-	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/disk"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/geoip"
@@ -71,23 +69,6 @@ func (m *manager) openRecords() (err error) {
 	return nil
 }
 
-// openCertificates opens the certificates, including that of the API, which is created if
-// missing. Farms may use both.
-func (m *manager) openCertificates() (*certs.Book, error) {
-	book, err := certs.Open(m.store, certs.Options{Dir: ".", Proxy: m.proxy, Log: slog.Default()})
-	if err != nil {
-		return nil, err
-	}
-	var why string
-	if m.api, why, err = api.Certificate(".", time.Now(), system.Names(m.store)...); err != nil {
-		return nil, err
-	}
-	if why != "" {
-		slog.Info("made a self-signed certificate for the API", "reason", why)
-	}
-	return book, book.SetAppliance(m.api)
-}
-
 // unusable handles unusable data. While nothing runs yet it ends the instance, because a
 // restart would only repeat the error. Later the engine has farms to serve, and mgmt retries
 // until the data is repaired.
@@ -101,6 +82,3 @@ func unusable(err error) error {
 	slog.Error("the data directory cannot be used", "error", err)
 	return process.ErrFinal
 }
-
-// numbersFolder holds time series, in the data directory.
-const numbersFolder = "numbers"

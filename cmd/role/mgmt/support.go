@@ -5,18 +5,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/api/upkeep"
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 	"github.com/sluicelb/sluice/mgmt/support"
 	"github.com/sluicelb/sluice/sysnet/addr"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// support is api.Deps.Support: it adds the parts from this process and the kernel to the
-// parts of the API.
+// upkeepResource makes the resource of backups, support archives and event scripts.
+func (m *manager) upkeepResource(host *api.Host) api.Resource {
+	return upkeep.New(upkeep.Deps{
+		Backups: m.backups, Support: host.Collector(m.kernel, m.support), Scripts: m.scripts, Restart: m.restart,
+		Interfaces: api.Interfaces, Log: slog.Default(), Now: time.Now,
+	})
+}
+
+// support returns the parts of a support archive from this process and the kernel.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
 	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("log/traces.txt", m.traces), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),

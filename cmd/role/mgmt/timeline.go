@@ -10,14 +10,22 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
+	"github.com/sluicelb/sluice/mgmt/api"
 	"github.com/sluicelb/sluice/mgmt/api/state"
+	"github.com/sluicelb/sluice/mgmt/api/timeline"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/event"
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/notify"
+	axis "github.com/sluicelb/sluice/mgmt/timeline"
 )
+
+// timelineResource makes the resource of the timeline.
+func (m *manager) timelineResource() api.Resource {
+	return timeline.New(timeline.Deps{Sources: axis.Sources{Events: m.events, Revisions: m.store, Numbers: m.numbers}, Now: time.Now})
+}
 
 // statesMark is comparable. While it is unchanged, the states of farms and backends are, too,
 // except for farms that the configuration changed.
@@ -47,7 +55,7 @@ func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 			return farmstate.Awaits(m.guardian.Awaits).Of(g, k, m.backendHealth)
 		},
 		Why:   m.whyDown,
-		Since: func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
+		Since: m.healthSince,
 		Farm:  func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) },
 	})...)
 }
@@ -58,7 +66,7 @@ func (m *manager) known() notify.Known {
 	return notify.Known{
 		Known: event.Known{Health: m.backendHealth, Awaits: m.guardian.Awaits, Why: m.whyDown,
 			Farm: func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) }},
-		Since: func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
+		Since: m.healthSince,
 	}
 }
 
@@ -211,17 +219,6 @@ func (m *manager) keepEngine(kept bool) {
 	if err := m.store.WriteDocument(engineDocument, m.engine); err != nil {
 		slog.Warn("which engine runs is not kept: its start may be told twice", "error", err)
 	}
-}
-
-// certificateChanged records a change of a certificate with its author.
-func (m *manager) certificateChanged(c certs.Change) {
-	cfg, _ := m.applier.Current()
-	e := eventlog.Event{Kind: eventlog.Certificate, Severity: eventlog.Info, Text: "certificate " + c.Name + " was " + c.What, Detail: "by " + c.By.Name}
-	if !c.NotAfter.IsZero() {
-		e.Text += ", good until " + c.NotAfter.UTC().Format(time.DateOnly)
-	}
-	e.Farms, e.Farm = farmsOf(cfg, c.Name)
-	m.events.Add(e)
 }
 
 // confirmed records the confirmation of a pending change. A revert is a revision of its own.

@@ -58,7 +58,7 @@ type watch struct {
 	limits event.Limits // at the previous look
 }
 
-// unreachable is api.Deps.Unreachable.
+// unreachable explains why clients cannot reach a running farm, "" if they can.
 func (w *watch) unreachable(f *farm.Farm) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

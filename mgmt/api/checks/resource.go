@@ -33,6 +33,8 @@ type Deps struct {
 	// passwords.
 	SameCommand func(a, b string) bool
 	Health      farmstate.Health
+	// Checked explains why the check of a backend fails or cannot run; nil: unknown.
+	Checked func(backend uint32) string
 	// Passive returns the engine's passive verdict on a backend.
 	Passive func(backend uint32) health.State
 	// Lookup resolves a host name.
@@ -45,6 +47,14 @@ type Resource struct{ deps Deps }
 
 // New returns the resource.
 func New(deps Deps) *Resource { return &Resource{deps} }
+
+// Extend implements api.Extension: the response to a change of a check tells which backends
+// it cannot probe.
+func (s *Resource) Extend(host *rest.Host) {
+	if s.deps.Guardian != nil {
+		host.Unasked = Unasked(s.deps.Guardian, s.deps.Checked)
+	}
+}
 
 const (
 	all = "/monitoring/fg"

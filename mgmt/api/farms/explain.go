@@ -169,7 +169,7 @@ func (s *Resource) resolved(f *farm.Farm, e *explain.Explanation) {
 				continue
 			}
 			b := &g.Backends()[at]
-			if silent := s.deps.Silent(b.ID); silent != "" {
+			if silent := s.deps.State.Silent(b.ID); silent != "" {
 				out.Reason += "; it " + silent
 			}
 			r := s.deps.State.Resolution(g, at)

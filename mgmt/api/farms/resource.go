@@ -24,7 +24,6 @@ type Deps struct {
 	Certificates Certificates
 	Engine       func() state.Engine
 	Health       farmstate.Health
-	Silent       func(backend uint32) string
 	// Explain queries the engine about a hypothetical request; nil disables the operations.
 	Explain Explainer
 	Kernel  Rules

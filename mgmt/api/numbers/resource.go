@@ -55,6 +55,11 @@ func New(deps Deps) *Resource {
 	return s
 }
 
+// Extend implements api.Extension: the impact of a change is estimated from the current load.
+func (s *Resource) Extend(host *rest.Host) {
+	host.Load = func(c *rest.Call) rest.Load { return NewLoad(s.deps, c) }
+}
+
 // Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return slices.Concat(s.statisticsOperations(), s.machineOperations(), s.seriesOperations(), s.graphOperations())

@@ -20,7 +20,7 @@ type Applied interface {
 	Standing() apply.Standing
 }
 
-// Deps are the sources of a Board. Ejection, Warnings and Resolved may be nil.
+// Deps are the sources of a Board. Applier, Engine, Health and Now must be set.
 type Deps struct {
 	Applier Applied
 	Engine  func() Engine
@@ -52,4 +52,15 @@ type Deps struct {
 type Board struct{ deps Deps }
 
 // New returns a board.
-func New(deps Deps) *Board { return &Board{deps: deps} }
+func New(deps Deps) *Board {
+	if deps.Silent == nil {
+		deps.Silent = func(uint32) string { return "" }
+	}
+	if deps.Unreachable == nil {
+		deps.Unreachable = func(*farm.Farm) string { return "" }
+	}
+	return &Board{deps: deps}
+}
+
+// Silent explains that a backend accepts connections but never responds, "" otherwise.
+func (s *Board) Silent(backend uint32) string { return s.deps.Silent(backend) }
