@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api"
 )
 
-func TestWhoWroteOrWasRefusedIsKept(t *testing.T) {
+func TestAuthorsAndRejectionsAreAudited(t *testing.T) {
 	a := newAppliance(t)
 	a.people()
 	a.shop(1)

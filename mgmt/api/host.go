@@ -73,8 +73,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Host is what the server offers to its resources: its options, authentication, and
-// requests within the process. Use NewHost to make one, and pass it to New.
+// Host offers the options of the server, authentication, and requests within the process to
+// its resources. Use NewHost to make one, and pass it to New.
 type Host struct {
 	Options
 	// Guard authenticates callers.

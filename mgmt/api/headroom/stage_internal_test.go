@@ -40,7 +40,7 @@ func TestOneGroupIsOnTheStageAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoseRequestEndsLeavesTheQueue(t *testing.T) {
+func TestCancelledRequestLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, end := newStage(), make(chan struct{})
 		go func() { _ = s.play(t.Context(), func() { <-end }) }()
