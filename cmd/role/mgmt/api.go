@@ -88,8 +88,8 @@ func (m *manager) ejection(backend uint32) (health.Ejection, bool) {
 // healthSince returns the time of the last change of the health of a backend.
 func (m *manager) healthSince(backend uint32) time.Time { return m.health.Slot(backend).Since() }
 
-// moved returns a number that grows with each change of the states on the board, as far as
-// they are known. Each summand only grows, so the sum changes whenever one does.
+// moved returns a number that grows with each known change of the states on the board. Each
+// summand only grows, so the sum changes whenever one does.
 func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
 	kernel, known := m.kernel.moved(cfg)
 	return m.statesMoved() + kernel, known
@@ -99,7 +99,8 @@ func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
 func (m *manager) farmsResource(board *state.Board) api.Resource {
 	return farms.New(farms.Deps{
 		State: board, Applier: m.applier, Certificates: m.certs, Engine: m.engineState, Health: m.backendHealth,
-		Explain: m.explain, Kernel: m.kernel, LocalAddrs: api.LocalAddrs, DownInterface: api.DownInterface, Log: slog.Default(),
+		Explain: m.explain, Kernel: m.kernel, LocalAddrs: api.LocalAddrs,
+		DownInterface: api.DownInterface, Log: slog.Default(),
 	})
 }
 

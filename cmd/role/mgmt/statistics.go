@@ -39,7 +39,8 @@ func (m *manager) statisticsResource(board *state.Board) api.Resource {
 // headroomResource makes the resource of spare capacity.
 func (m *manager) headroomResource() api.Resource {
 	return headroom.New(headroom.Deps{
-		Learned: m.headroom, Health: m.backendHealth, Counters: m.counters, Traffic: m.kernel.counts.get, Log: slog.Default(), Now: time.Now,
+		Learned: m.headroom, Health: m.backendHealth, Counters: m.counters,
+		Traffic: m.kernel.counts.get, Log: slog.Default(), Now: time.Now,
 	})
 }
 

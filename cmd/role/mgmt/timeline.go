@@ -24,7 +24,8 @@ import (
 
 // timelineResource makes the resource of the timeline.
 func (m *manager) timelineResource() api.Resource {
-	return timeline.New(timeline.Deps{Sources: axis.Sources{Events: m.events, Revisions: m.store, Numbers: m.numbers}, Now: time.Now})
+	sources := axis.Sources{Events: m.events, Revisions: m.store, Numbers: m.numbers}
+	return timeline.New(timeline.Deps{Sources: sources, Now: time.Now})
 }
 
 // statesMark is comparable. While it is unchanged, the states of farms and backends are, too,
