@@ -19,7 +19,7 @@ import (
 // …profile.go belong to a profile.
 var (
 	ofProfiles = []string{"core/farm", "l7", "l4", "dns", "bench",
-		"mgmt/validate/httpfarm", "mgmt/validate/l4farm", "mgmt/validate/gslbfarm"}
+		"mgmt/validate/httpfarm", "mgmt/validate/l4farm", "mgmt/validate/gslbfarm", "mgmt/validate/validatetest"}
 	manners = []string{"mgmt/api", "mgmt/document", "mgmt/validate"}
 )
 

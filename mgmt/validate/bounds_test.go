@@ -11,14 +11,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // refusals returns a function that decodes a body of one field and returns the error.
-func refusals[T any](table *field.Table[T]) func(field string, v any) string {
-	return func(field string, v any) string {
-		_, broken := table.DecodeAll("", map[string]any{field: v})
+func refusals[T any](table *field.Table[T]) func(name string, v any) string {
+	return func(name string, v any) string {
+		_, broken := table.DecodeAll("", map[string]any{name: v})
 		for _, err := range broken {
-			if err.Field == field {
+			if err.Field == name {
 				return err.Message
 			}
 		}
@@ -38,8 +39,10 @@ func numbered(n int, format string) []any {
 // Values at a bound are accepted; those just beyond are rejected with the reason.
 func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 	x := strings.Repeat
-	farms, l4, services, backends, l4Backends := refusals(&httpfarm.Update), refusals(&l4farm.Update), refusals(&httpfarm.ServiceUpdate), refusals(&httpfarm.BackendDocument), refusals(&l4farm.BackendDocument)
-	rewrites, replaces, adds := refusals(&httpfarm.Rewrites.Rule), refusals(&httpfarm.ReplaceRequest.Rule), refusals(&httpfarm.AddRequest.Rule)
+	farms, l4, services := refusals(&httpfarm.Update), refusals(&l4farm.Update), refusals(&httpfarm.ServiceUpdate)
+	backends, l4Backends := refusals(&httpfarm.BackendDocument), refusals(&l4farm.BackendDocument)
+	rewrites, adds := refusals(&httpfarm.Rewrites.Rule), refusals(&httpfarm.AddRequest.Rule)
+	replaces := refusals(&httpfarm.ReplaceRequest.Rule)
 	lists := func(v ...any) []any { return v }
 	hash := "sha256:" + x("0f", 32)
 	for _, c := range []struct {
@@ -75,8 +78,8 @@ func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 		{services, "compression_types", lists(numbered(64, "a/b%d"), lists("a/*", "A-1!/b+c.d"), lists(x("a", 126)+"/b")), lists(numbered(65, "a/b%d"), "may have at most 64 items, got 65", lists("*/b"), "type/* stands for all of a type", lists("a/"), "must be a list", lists(x("a", 127)+"/b"), "at most 128 bytes")},
 		{services, "retry_on", lists(lists("connect", "reset", "timeout", "408", "425", "429", "500", "502", "503", "504")), lists(lists("404"), "it is none of them", lists("reset", "503", "reset"), `must not hold the same twice: item 2, "reset", is item 0 already`)},
 		{services, "backend_leniency", lists(lists("all"), lists("repeated_chunked", "identity_coding", "chunk_size", "status_range", "status_line", "bare_lf", "name_blanks", "field_names", "control_bytes", "connection")), lists(lists("any"), "it is none of them", lists("all", "all"), "must not hold the same twice")},
-		{services, "auth_users", lists(lists(x("n", 64)+":"+x("p", 72)), numbered(256, "u%d:"+tea)), lists(lists(x("n", 65)+":p"), "the name has 1 to 64 bytes without control characters", lists("n\x1f:p"), "the name has 1 to 64 bytes",
-			lists("n:\x7f"), "the password holds a control character", numbered(257, "u%d:"+tea), "may have at most 256 items, got 257", lists("n:"+x("p", 73)), "the password has 73 bytes, at most 72 are possible")},
+		{services, "auth_users", lists(lists(x("n", 64)+":"+x("p", 72)), numbered(256, "u%d:"+validatetest.TeaHash)), lists(lists(x("n", 65)+":p"), "the name has 1 to 64 bytes without control characters", lists("n\x1f:p"), "the name has 1 to 64 bytes",
+			lists("n:\x7f"), "the password holds a control character", numbered(257, "u%d:"+validatetest.TeaHash), "may have at most 256 items, got 257", lists("n:"+x("p", 73)), "the password has 73 bytes, at most 72 are possible")},
 		{services, "auth_keys", lists(lists(x("k", 16), x("k", 255)), lists(hash), lists("sha256:0f0f0f0f…"), lists("sha256:0f0f0f0f..."), lists("a key with ~ in it"), numbered(64, "0123456789abcde%d")),
 			lists(lists(x("k", 15)), "it has 15, which is too few to be beyond guessing", lists(x("k", 256)), "at most 255 bytes", lists(hash[:len(hash)-1]), "is no SHA-256", lists(hash+"0"), "is no SHA-256", lists(hash[:70]+"g"), "is no SHA-256",
 				lists("sha256:0f0f0f0…"), "is no SHA-256", lists("sha256:0f0f0f0f0…"), "is no SHA-256", lists("sha256:0f0f0f0g…"), "is no SHA-256", lists(x("k", 16)+"\x7f"), "not printable ASCII", lists(x("k", 16)+"\x1f"), "not printable ASCII", numbered(65, "0123456789abcde%d"), "at most 64 items")},
@@ -157,13 +160,13 @@ func TestReplacementsNameGroupsThereAre(t *testing.T) {
 		{"a", "$", ""}, {"a", "$0", ""}, {"a", "$a", ""}, {"a", "$:", ""}, {"a", "1", ""}, {"a", "a1", ""}, {"a", "$1", "$1"}, {"a", "x$9", "$9"},
 		{"(a)", "$1$2", "$2"}, {"(a)(b)", "$2$1", ""}, {"(a)(?:b)", "$2", "$2"}, {"(?P<n>a)", "$1", ""}, {strings.Repeat("(a)", 9), "$9", ""}, {strings.Repeat("(a)", 8), "$8$9$", "$9"},
 	} {
-		cfg := onFarm(farm.Service{Rewrites: []farm.URLRewrite{{Pattern: c.pattern, Replace: c.replace}}}, "http")
+		cfg := validatetest.OnFarm(farm.Service{Rewrites: []farm.URLRewrite{{Pattern: c.pattern, Replace: c.replace}}}, "http")
 		want := ""
 		if c.missing != "" {
 			want = fmt.Sprintf(`farm "shop-1" service "web" rewriteurl 0: replace: %s stands for a group the pattern does not have; it has %d`, c.missing, strings.Count(c.pattern, "(")-strings.Count(c.pattern, "(?:"))
 		}
 		got := ""
-		if err := rules.Config(cfg); err != nil {
+		if err := validatetest.Rules.Config(cfg); err != nil {
 			got = err.Error()
 		}
 		if got != want {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // randomEdit returns a randomly edited configuration that shares the unchanged farms of
@@ -144,7 +145,7 @@ func TestFarmsThatStayAreJudgedAsBefore(t *testing.T) {
 // A valid farm is not checked again, so a modification in place goes unnoticed. A copy is a
 // different farm.
 func TestAFarmThatStaysIsNotLookedAtAgain(t *testing.T) {
-	checked, cfg := validate.Checked{Rules: rules}, good()
+	checked, cfg := validate.Checked{Rules: validatetest.Rules}, validatetest.Good()
 	if _, err := checked.Config(cfg); err != nil {
 		t.Fatal(err)
 	}

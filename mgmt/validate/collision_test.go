@@ -7,31 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
+	"pgregory.net/rapid"
 )
-
-// listening returns a farm without backends. words is e.g. "tcp 10.0.0.5 80,81"; the
-// protocol http means the profile http.
-func listening(name, words string) farm.Farm {
-	part := strings.Fields(words)
-	f := farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(part[1])}
-	ports, err := profile.ParsePorts(part[2])
-	if err != nil {
-		panic(err)
-	}
-	if part[0] == "http" {
-		f.VPort, f.HTTP = ports[0].First, farm.DefaultHTTP()
-		return f
-	}
-	f.Profile, f.L4 = farm.ProfileL4, farm.DefaultL4()
-	f.L4.Protocol, f.L4.Ports = farm.L4Protocol(part[0]), ports
-	return f
-}
 
 func TestRunningFarmsMustNotTakeTheSame(t *testing.T) {
 	for _, c := range []struct {
@@ -61,7 +43,7 @@ func TestRunningFarmsMustNotTakeTheSame(t *testing.T) {
 		{"all 10.0.0.5 *", "udp 0.0.0.0 53", true},
 	} {
 		for _, pair := range [][2]string{{c.a, c.b}, {c.b, c.a}} {
-			cfg := &farm.Config{Farms: []farm.Farm{listening("a", pair[0]), listening("b", pair[1])}}
+			cfg := &farm.Config{Farms: []farm.Farm{validatetest.Listening("a", pair[0]), validatetest.Listening("b", pair[1])}}
 			err := validate.Config(cfg)
 			if c.collides != (err != nil) || err != nil && !strings.Contains(err.Error(), `farm "b": vip and vport must not be used by another running farm: `) {
 				t.Errorf("%q and %q: %v", pair[0], pair[1], err)
@@ -75,7 +57,7 @@ func TestRunningFarmsMustNotTakeTheSame(t *testing.T) {
 			}
 		}
 	}
-	err := validate.Config(&farm.Config{Farms: []farm.Farm{listening("a", "http 10.0.0.5 80"), listening("b", "all 10.0.0.5 *")}})
+	err := validate.Config(&farm.Config{Farms: []farm.Farm{validatetest.Listening("a", "http 10.0.0.5 80"), validatetest.Listening("b", "all 10.0.0.5 *")}})
 	if want := `farm "b": vip and vport must not be used by another running farm: 10.0.0.5 protocol all port * collides with farm "a" on 10.0.0.5:80`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -85,10 +67,10 @@ func TestRunningFarmsMustNotTakeTheSame(t *testing.T) {
 func collide(a, b *farm.Farm) bool {
 	shape := func(f *farm.Farm) ([]farm.L4Protocol, []farm.PortRange) {
 		if f.L4 == nil {
-			return []farm.L4Protocol{farm.L4TCP}, ports(f.VPort, f.VPort)
+			return []farm.L4Protocol{farm.L4TCP}, validatetest.Ports(f.VPort, f.VPort)
 		}
 		if len(f.L4.Ports) == 0 {
-			return f.L4.Protocol.Transports(), ports(1, 65535)
+			return f.L4.Protocol.Transports(), validatetest.Ports(1, 65535)
 		}
 		return f.L4.Protocol.Transports(), f.L4.Ports
 	}
@@ -134,7 +116,7 @@ func TestCollisionsAreThoseOfTheRule(t *testing.T) {
 			case "sip":
 				text = strings.Split(text, ":")[0]
 			}
-			f := listening(fmt.Sprintf("f%d", i), protocol+" "+vip+" "+text)
+			f := validatetest.Listening(fmt.Sprintf("f%d", i), protocol+" "+vip+" "+text)
 			f.Stopped = rapid.IntRange(0, 4).Draw(t, "stopped") == 0
 			cfg.Farms = append(cfg.Farms, f)
 		}
@@ -171,7 +153,7 @@ func parses(list []string) bool {
 func TestCollisionsOfAsManyFarmsAsThereCanBeAreFound(t *testing.T) {
 	cfg := &farm.Config{}
 	for i := range farm.MaxFarmID {
-		f := listening(fmt.Sprintf("f%d", i), "tcp 10.0.0.5 1")
+		f := validatetest.Listening(fmt.Sprintf("f%d", i), "tcp 10.0.0.5 1")
 		if f.L4.Ports = nil; i%2 == 1 {
 			f.VIP = netip.MustParseAddr("0.0.0.0")
 		}
@@ -211,7 +193,7 @@ func TestNoFarmTakesTheAddressOfTheAPI(t *testing.T) {
 		{"[::ffff:10.0.0.5]:444", "all 10.0.0.5 *", true, false},
 	} {
 		r := validate.Rules{Own: []netip.AddrPort{netip.MustParseAddrPort(c.own)}}
-		cfg := &farm.Config{Farms: []farm.Farm{listening("a", c.farm)}}
+		cfg := &farm.Config{Farms: []farm.Farm{validatetest.Listening("a", c.farm)}}
 		err, warnings := r.Config(cfg), r.Warnings(cfg)
 		if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), `farm "a": vip and vport must not be what the appliance's API listens on (`+c.own+")") {
 			t.Errorf("%q at %s: %v", c.farm, c.own, err)

@@ -6,45 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/format"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
+	"pgregory.net/rapid"
 )
 
-// rules are Rules with a few local networks.
-var rules = validate.Rules{Prefixes: func() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24"), netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("10.9.0.0/31"), netip.MustParsePrefix("2001:db8::5/64")}
-}}
-
-// good returns a valid configuration of two farms.
-func good() *farm.Config {
-	h := farm.DefaultHTTP()
-	h.Services = []farm.Service{
-		{Name: "web_1", VHost: `shop\.example`, URL: "^/a", Backends: []farm.Backend{{Host: "10.0.0.7", Port: 80, Weight: 9, Priority: 1}, {Host: "db.example", Port: 80}}},
-		{Name: "moved", Redirect: "https://${VHOST}/x$1", RedirectType: "append", RedirectCode: 301},
-	}
-	return &farm.Config{Farms: []farm.Farm{
-		{Name: "shop-1", Profile: "http", VIP: netip.MustParseAddr("10.0.0.5"), VPort: 80, HTTP: h},
-		{Name: "other", Profile: "http", VIP: netip.MustParseAddr("10.0.0.5"), VPort: 81, HTTP: farm.DefaultHTTP()},
-	}}
-}
-
-// first returns the first violation. It adds further violations at the end, so that code
-// continuing after the first one panics.
-func first(cfg *farm.Config) error {
-	for _, name := range []string{"one", "the-same", "and-again"} {
-		cfg.Farms = append(cfg.Farms, farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 9, HTTP: farm.DefaultHTTP()})
-	}
-	return rules.Config(cfg)
-}
-
 func TestAGoodConfigurationBreaksNoRule(t *testing.T) {
-	for name, c := range map[string]*farm.Config{"good": good(), "empty": {}} {
-		if err := rules.Config(c); err != nil {
+	for name, c := range map[string]*farm.Config{"good": validatetest.Good(), "empty": {}} {
+		if err := validatetest.Rules.Config(c); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -155,10 +128,10 @@ func TestEveryBrokenRuleNamesFieldRuleAndValue(t *testing.T) {
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Alias = "0" }, `alias must not be "0": the name is reserved`},
 		{func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Maintenance = "off" }, `maintenance must be one of drain, cut, got "off"`},
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		f := &cfg.Farms[0]
 		c.spoil(f, &f.HTTP.Services[0], &f.HTTP.Services[0].Backends[1])
-		if err := first(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := validatetest.First(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
@@ -178,36 +151,36 @@ func TestOddConfigurationsAreValid(t *testing.T) {
 		"an error text of anything":             func(f *farm.Farm, _ *farm.Service, _ *farm.Backend) { f.HTTP.Error500 = "a\x00\r\n<b>" },
 		"a trailing dot":                        func(_ *farm.Farm, _ *farm.Service, b *farm.Backend) { b.Host = "db_1.example." },
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		f := &cfg.Farms[0]
 		change(f, &f.HTTP.Services[0], &f.HTTP.Services[0].Backends[1])
-		if err := rules.Config(cfg); err != nil {
+		if err := validatetest.Rules.Config(cfg); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestAnIPv6FarmCollidesOnlyWithItsOwnKind(t *testing.T) {
-	cfg := good()
+	cfg := validatetest.Good()
 	cfg.Farms[1].VIP, cfg.Farms[1].VPort = netip.IPv6Unspecified(), 80
-	if err := rules.Config(cfg); err != nil {
+	if err := validatetest.Rules.Config(cfg); err != nil {
 		t.Errorf("[::]:80 beside 10.0.0.5:80: %v", err)
 	}
 	third := cfg.Farms[1].Clone()
 	third.Name, third.VIP = "third", netip.MustParseAddr("2001:db8::5")
 	cfg.Farms = append(cfg.Farms, third)
-	if err := rules.Config(cfg); err == nil {
+	if err := validatetest.Rules.Config(cfg); err == nil {
 		t.Error("[2001:db8::5]:80 beside [::]:80 was accepted")
 	}
 }
 
 func TestAllReportsEveryProblemInOrderAndIsBounded(t *testing.T) {
-	cfg := good()
+	cfg := validatetest.Good()
 	cfg.Farms[0].VPort = 0
 	cfg.Farms[0].HTTP.Services[0].Backends[0].Weight = 10
 	cfg.Farms[1].HTTP.Verbs = "x"
 	var fields []string
-	for _, e := range rules.All(cfg) {
+	for _, e := range validatetest.Rules.All(cfg) {
 		fields = append(fields, e.Field)
 	}
 	if got := fmt.Sprint(fields); got != "[vport weight httpverb]" {
@@ -216,7 +189,7 @@ func TestAllReportsEveryProblemInOrderAndIsBounded(t *testing.T) {
 	for range 200 {
 		cfg.Farms = append(cfg.Farms, cfg.Farms[0])
 	}
-	if n := len(rules.All(cfg)); n != validate.MaxErrors {
+	if n := len(validatetest.Rules.All(cfg)); n != validate.MaxErrors {
 		t.Errorf("%d errors", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // object returns the fields of a table as a JSON object.
@@ -25,13 +26,13 @@ func object(t *testing.T, given iter.Seq2[string, field.Value]) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return body(t, string(text))
+	return validatetest.Body(t, string(text))
 }
 
 // read decodes an object of a document and returns the errors.
 func read[T any](t *testing.T, table *field.Table[T], to *T, text string) (problems []string) {
 	t.Helper()
-	values, broken := table.DecodeAll("here", body(t, text))
+	values, broken := table.DecodeAll("here", validatetest.Body(t, text))
 	for _, err := range append(broken, values.ApplyAll(to)...) {
 		problems = append(problems, err.Error())
 	}
@@ -59,7 +60,8 @@ func TestDocumentsSetFieldsAndGiveThemAgain(t *testing.T) {
 		"service": {read(t, &httpfarm.ServiceDocument, &s, ofService), httpfarm.ServiceDocument.Given(&s), ofService},
 		"backend": {read(t, &httpfarm.BackendDocument, &b, ofBackend), httpfarm.BackendDocument.Given(&b), ofBackend},
 	} {
-		if got, want := fmt.Sprint(object(t, c.given)), fmt.Sprint(body(t, c.want)); len(c.problems) != 0 || got != want {
+		got, want := fmt.Sprint(object(t, c.given)), fmt.Sprint(validatetest.Body(t, c.want))
+		if len(c.problems) != 0 || got != want {
 			t.Errorf("%s: problems %q, got\n%s\nwant\n%s", name, c.problems, got, want)
 		}
 	}
@@ -154,12 +156,12 @@ func TestEveryBrokenRuleBetweenValuesIsNamed(t *testing.T) {
 			}
 		}, ""},
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		f := &cfg.Farms[0]
 		c.spoil(f, &f.HTTP.Services[0], &f.HTTP.Services[0].Backends[1])
-		err := rules.Config(cfg)
+		err := validatetest.Rules.Config(cfg)
 		if c.want != "" {
-			err = first(cfg)
+			err = validatetest.First(cfg)
 		}
 		if got := fmt.Sprint(err); (err == nil) != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s:\ngot  %.300v\nwant %s", name, got, c.want)
@@ -169,14 +171,14 @@ func TestEveryBrokenRuleBetweenValuesIsNamed(t *testing.T) {
 
 func TestBackendsOfAllFarmsTogetherAreBounded(t *testing.T) {
 	for more, want := range []string{"", "backends: at most 65535 are possible over all farms, got 65536"} {
-		cfg := good()
+		cfg := validatetest.Good()
 		list := make([]farm.Backend, farm.MaxBackendID-2+more)
 		for i := range list {
 			addr := netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})
 			list[i] = farm.Backend{Host: addr.String(), Addr: addr, Port: 80}
 		}
 		cfg.Farms[1].HTTP.Services = []farm.Service{{Name: "many", Backends: list}}
-		if err := rules.Config(cfg); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if err := validatetest.Rules.Config(cfg); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("with %d more: got %v, want %q", more, err, want)
 		}
 	}

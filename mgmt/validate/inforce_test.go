@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // A farm that an earlier version accepted blocks no change of other farms, and its faults can be
@@ -21,7 +22,7 @@ func TestFarmsInForceBlockNoChangeOfOthers(t *testing.T) {
 		{ID: 4, Name: "www", Type: "A", Data: "192.0.2.1"},
 	}}
 	names.Global.Zones = []farm.Zone{zone}
-	old := &farm.Config{Farms: []farm.Farm{names, listening("web", "http 192.0.2.10 8080")}}
+	old := &farm.Config{Farms: []farm.Farm{names, validatetest.Listening("web", "http 192.0.2.10 8080")}}
 	change := func(edit func(cfg *farm.Config)) *farm.Config {
 		cfg := &farm.Config{Farms: slices.Clone(old.Farms)}
 		edit(cfg)
@@ -34,7 +35,7 @@ func TestFarmsInForceBlockNoChangeOfOthers(t *testing.T) {
 			cfg.Farms[0] = f
 		})
 	}
-	web := change(func(cfg *farm.Config) { cfg.Farms[1] = listening("web", "http 192.0.2.10 8081") })
+	web := change(func(cfg *farm.Config) { cfg.Farms[1] = validatetest.Listening("web", "http 192.0.2.10 8081") })
 	fresh := validate.Checked{}
 	if _, err := fresh.Config(web); err == nil || !strings.Contains(err.Error(), "DNAME") {
 		t.Fatalf("the rule does not hold: %v", err)
@@ -48,7 +49,9 @@ func TestFarmsInForceBlockNoChangeOfOthers(t *testing.T) {
 		"a new fault": {records(func(all []farm.Record) []farm.Record {
 			return append(all, farm.Record{ID: 5, Name: "c.x", Type: "A", Data: "192.0.2.1"})
 		}), "DNAME"},
-		"a fault between farms": {change(func(cfg *farm.Config) { cfg.Farms = append(cfg.Farms, listening("second", "http 192.0.2.10 8080")) }), "8080"},
+		"a fault between farms": {change(func(cfg *farm.Config) {
+			cfg.Farms = append(cfg.Farms, validatetest.Listening("second", "http 192.0.2.10 8080"))
+		}), "8080"},
 	} {
 		checked := validate.Checked{}
 		checked.InForce(old)
@@ -67,7 +70,7 @@ func TestFarmsInForceBlockNoAddressesOfOthers(t *testing.T) {
 		{ID: 1, Name: "shop.example.", Type: "CNAME", Data: "elsewhere.example."},
 	}}}
 	at := func(address string) *farm.Config {
-		web := listening("web", "http 192.0.2.10 8080")
+		web := validatetest.Listening("web", "http 192.0.2.10 8080")
 		service := farm.Service{}
 		service.ID, service.Name = 1, "all"
 		service.Backends = []farm.Backend{{ID: 9, Host: "db.example", Addr: netip.MustParseAddr(address), Port: 80}}

@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // answerOf returns a complete response as sent to clients.
@@ -30,11 +31,11 @@ func answerOf[T any](t *testing.T, table *field.Table[T], of *T) string {
 // The complete response for an object of each kind, new and fully configured.
 func TestAnswersAreWhole(t *testing.T) {
 	n, plain := uint16(2), farm.DefaultL4()
-	plain.Ports = ports(80, 80)
+	plain.Ports = validatetest.Ports(80, 80)
 	full := farm.DefaultL4()
-	full.Ports, full.Protocol, full.Logs, full.DataPath = ports(53, 53), farm.L4UDP, true, farm.DataPathKernel
+	full.Ports, full.Protocol, full.Logs, full.DataPath = validatetest.Ports(53, 53), farm.L4UDP, true, farm.DataPathKernel
 	full.Persist, full.LogPrefix, full.IdleTimeout, full.Responses, full.Mark = farm.L4PersistSrc, "x: ", 9, &n, 7
-	full.Source, full.Trusted = addr("10.0.0.5"), []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	full.Source, full.Trusted = validatetest.Addr("10.0.0.5"), []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 	full.AccessLog = farm.AccessLog{Fields: []farm.LogField{farm.LogBackend}, Sample: 3, Sink: farm.LogSyslog, File: "all", Size: 5, Keep: 6, Target: "udp://[::1]:514"}
 	for name, c := range map[string]struct{ got, want string }{
 		"a new l4xnat farm": {answerOf(t, &l4farm.Answer, &farm.Farm{Name: "a", L4: plain}),
@@ -43,9 +44,9 @@ func TestAnswersAreWhole(t *testing.T) {
 			`{"algorithm":"weight","comment":"names","contimeout":5,"datapath":"kernel","farmguardian":"","grace":0,"idle_timeout":9,"log_count":6,"log_fields":["backend"],"log_file":"all","log_limit":10,"log_prefix":"x: ","log_sample":3,"log_sink":"syslog","log_size":5,"log_target":"udp://[::1]:514","logs":"true","mark":7,"maxconnections":0,"nattype":"nat","persistence":"ip","protocol":"udp","proxyprotocol_in":"off","proxyprotocol_out":"off","quic":"false","responses":2,"resurrectime":10,"source":"10.0.0.5","tags":["b","a"],"trusted":["10.0.0.0/8","::1"],"ttl":60}`},
 		"a backend": {answerOf(t, &httpfarm.BackendAnswer, &farm.Backend{Host: "a", Port: 80}),
 			`{"alias":null,"connection_limit":null,"contimeout":null,"mark":null,"priority":null,"source":null,"timeout":null,"weight":null}`},
-		"a full backend": {answerOf(t, &httpfarm.BackendAnswer, &farm.Backend{Alias: "b", ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Timeout: 4, ConnectTimeout: 6, Weight: 5}),
+		"a full backend": {answerOf(t, &httpfarm.BackendAnswer, &farm.Backend{Alias: "b", ConnLimit: 1, Mark: 2, Priority: 3, Source: validatetest.Addr("::1"), Timeout: 4, ConnectTimeout: 6, Weight: 5}),
 			`{"alias":"b","connection_limit":1,"contimeout":6,"mark":2,"priority":3,"source":"::1","timeout":4,"weight":5}`},
-		"a full l4xnat backend": {answerOf(t, &l4farm.BackendAnswer, &farm.Backend{Alias: "b", Port: 81, ConnLimit: 1, Mark: 2, Priority: 3, Source: addr("::1"), Weight: 5, ServerNames: []string{"a"}}),
+		"a full l4xnat backend": {answerOf(t, &l4farm.BackendAnswer, &farm.Backend{Alias: "b", Port: 81, ConnLimit: 1, Mark: 2, Priority: 3, Source: validatetest.Addr("::1"), Weight: 5, ServerNames: []string{"a"}}),
 			`{"alias":"b","mark":2,"max_conns":1,"port":81,"priority":3,"server_names":["a"],"source":"::1","weight":5}`},
 		"an added header":   {answerOf(t, &httpfarm.AddRequest.Rule, &farm.HeaderAdd{Header: "X: 1"}), `{"header":"X: 1"}`},
 		"a removed header":  {answerOf(t, &httpfarm.RemoveRequest.Rule, &farm.HeaderRemove{Pattern: "^X"}), `{"pattern":"^X"}`},
@@ -61,9 +62,9 @@ func TestAnswersAreWhole(t *testing.T) {
 // An l4xnat farm can be sent back as read, and unset settings stay unset.
 func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 	for _, was := range []string{`{}`, `{"logs":true,"datapath":"kernel"}`, `{"logs":true,"datapath":"kernel","log_prefix":"l4:b "}`, `{"protocol":"udp","responses":0,"idle_timeout":5,"persistence":"ip"}`} {
-		f := l4(t, create("80"), was)
+		f := validatetest.L4Farm(t, validatetest.L4Create("80"), was)
 		before := answerOf(t, &l4farm.Answer, f)
-		f = l4(t, create("80"), was, before)
+		f = validatetest.L4Farm(t, validatetest.L4Create("80"), was, before)
 		if after := answerOf(t, &l4farm.Answer, f); after != before || strings.HasPrefix(f.L4.LogPrefix, "l4:a") {
 			t.Errorf("%s\nafter a round trip %s, log_prefix %q", before, after, f.L4.LogPrefix)
 		}
@@ -72,10 +73,10 @@ func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 
 // Callers of a profile need not know which one it is.
 func TestProfilesAnswerForTheirGroups(t *testing.T) {
-	http := farm.Farm{Name: "h", Profile: farm.ProfileHTTP, VIP: addr("10.0.0.5"), VPort: 80, HTTP: farm.DefaultHTTP()}
+	http := farm.Farm{Name: "h", Profile: farm.ProfileHTTP, VIP: validatetest.Addr("10.0.0.5"), VPort: 80, HTTP: farm.DefaultHTTP()}
 	http.HTTP.Services = []farm.Service{{Name: "s", Persistence: farm.PersistIP}, {Name: "r", Redirect: "http://x", Persistence: farm.PersistCookie}, {Name: "n"}}
-	l4 := farm.Farm{Name: "l", Profile: farm.ProfileL4, VIP: addr("10.0.0.5"), L4: farm.DefaultL4()}
-	l4.L4.Persist, l4.L4.Ports = farm.L4PersistSrcSrc, ports(80, 81)
+	l4 := farm.Farm{Name: "l", Profile: farm.ProfileL4, VIP: validatetest.Addr("10.0.0.5"), L4: farm.DefaultL4()}
+	l4.L4.Persist, l4.L4.Ports = farm.L4PersistSrcSrc, validatetest.Ports(80, 81)
 	for _, c := range []struct {
 		f       *farm.Farm
 		group   int
@@ -130,7 +131,7 @@ func TestAChangeOfARuleRequiresNothing(t *testing.T) {
 func TestSessionsGoWithTheKindTheyAreKeysOf(t *testing.T) {
 	for body, kept := range map[string]bool{`{"persistence":"COOKIE"}`: true, `{"persistence":"HEADER"}`: false, `{"persistence":""}`: false, `{"ttl":5}`: true} {
 		s := farm.Service{Persistence: farm.PersistCookie, Backends: []farm.Backend{{Host: "a", Sessions: []string{"x"}}, {Host: "b", Sessions: []string{"y"}}}}
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body); err != nil {
 			t.Fatal(err)
 		}
 		for i, b := range s.Backends {
@@ -148,7 +149,7 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 		l4   func(*farm.Farm, *farm.L4)
 		want []string
 	}{
-		"a pattern with groups that is none": {http: func(h *farm.HTTP) { h.ReplaceRequest = []farm.HeaderReplace{swap("a", "(", "$1")} },
+		"a pattern with groups that is none": {http: func(h *farm.HTTP) { h.ReplaceRequest = []farm.HeaderReplace{validatetest.Replacement("a", "(", "$1")} },
 			want: []string{"match must be a valid regular expression, got \"(\": missing closing ): `(`"}},
 		"ranges that overlap": {l4: func(_ *farm.Farm, l *farm.L4) {
 			l.Ports, l.Backends = []farm.PortRange{{First: 80, Last: 90}, {First: 85, Last: 95}}, nil
@@ -158,15 +159,15 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 		"two of three kinds in a farm":   {http: func(h *farm.HTTP) { h.Mark, h.MaxHead, h.ResurrectTime = 1<<31, 5, 1 }, want: []string{"maxrequest must be a number from 1024 to 65536 (bytes), got 5", "resurrectime must be at least contimeout (20), got 1"}},
 		"several of a backend of l4xnat": {l4: func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Weight, l.Backends[1].Host = 10, "10.0.0.0" }, want: []string{"weight must be a number from 1 to 9, got 10", "ip must be the address of one server, got 10.0.0.0"}},
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		cfg.Farms = cfg.Farms[:1]
 		if c.l4 != nil {
-			cfg = goodL4()
+			cfg = validatetest.GoodL4()
 			c.l4(&cfg.Farms[0], cfg.Farms[0].L4)
 		} else {
 			c.http(cfg.Farms[0].HTTP)
 		}
-		all := rules.All(cfg)
+		all := validatetest.Rules.All(cfg)
 		if len(all) < len(c.want) {
 			t.Errorf("%s: %v", name, all)
 			continue
@@ -189,31 +190,31 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 
 // The static sessions of an l4xnat farm have a total limit, as in a service.
 func TestStaticSessionsOfAnL4FarmAreBounded(t *testing.T) {
-	cfg := goodL4()
+	cfg := validatetest.GoodL4()
 	l := cfg.Farms[0].L4
 	l.Persist = farm.L4PersistDstPt
 	for i := range profile.MaxStatic {
 		b := &l.Backends[i%2]
 		b.Sessions = append(b.Sessions, fmt.Sprint(i+1))
 	}
-	if err := rules.Config(cfg); err != nil {
+	if err := validatetest.Rules.Config(cfg); err != nil {
 		t.Error(err)
 	}
 	l.Backends[1].Sessions = append(l.Backends[1].Sessions, "2000")
-	if err := first(cfg); err == nil || err.Error() != `farm "relay": sessions: a farm has at most 1000 static ones, got 1001` {
+	if err := validatetest.First(cfg); err == nil || err.Error() != `farm "relay": sessions: a farm has at most 1000 static ones, got 1001` {
 		t.Error(err)
 	}
 }
 
 // The servers of a host name belong to one backend and may be anywhere in the list.
 func TestServersOfANameAreNotTheSameTwice(t *testing.T) {
-	cfg, of := goodL4(), good()
+	cfg, of := validatetest.GoodL4(), validatetest.Good()
 	for i := range 2 {
-		cfg.Farms[0].L4.Backends = append(cfg.Farms[0].L4.Backends, farm.Backend{Host: "db.example", Addr: addr(fmt.Sprintf("10.0.0.2%d", i)), Of: 1, Port: 9})
-		of.Farms[0].HTTP.Services[0].Backends = append(of.Farms[0].HTTP.Services[0].Backends, farm.Backend{Host: "db.example", Addr: addr(fmt.Sprintf("10.0.0.2%d", i)), Of: 1, Port: 9})
+		cfg.Farms[0].L4.Backends = append(cfg.Farms[0].L4.Backends, farm.Backend{Host: "db.example", Addr: validatetest.Addr(fmt.Sprintf("10.0.0.2%d", i)), Of: 1, Port: 9})
+		of.Farms[0].HTTP.Services[0].Backends = append(of.Farms[0].HTTP.Services[0].Backends, farm.Backend{Host: "db.example", Addr: validatetest.Addr(fmt.Sprintf("10.0.0.2%d", i)), Of: 1, Port: 9})
 	}
 	for _, cfg := range []*farm.Config{cfg, of} {
-		if err := rules.Config(cfg); err != nil {
+		if err := validatetest.Rules.Config(cfg); err != nil {
 			t.Error(err)
 		}
 	}
@@ -238,7 +239,7 @@ func TestAnEmptyBodyChangesNothing(t *testing.T) {
 
 // An iteration over names stops when the caller stops.
 func TestListsStopWithTheirReader(t *testing.T) {
-	f := good().Farms[0]
+	f := validatetest.Good().Farms[0]
 	var names []string
 	for name := range httpfarm.Update.Shown(&f) {
 		names = append(names, name)

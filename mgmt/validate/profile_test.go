@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // profileWords lists the names of profiles in bodies.
@@ -31,7 +32,7 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 		create[:len(create)-7] + `"http"}`:  "-",
 	} {
 		var f farm.Farm
-		err := apply(t, &httpfarm.Create, body, &f)
+		err := validatetest.Apply(t, &httpfarm.Create, body, &f)
 		switch {
 		case refused == "-":
 			if err != nil || f.HTTPS() {
@@ -46,11 +47,11 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 	had := farm.Farm{Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
 	had.HTTP.TLS = farm.DefaultTLS()
 	had.HTTP.TLS.DisableHTTP2 = true
-	if err := apply(t, &httpfarm.Create, create+`}`, &had); err != nil || !had.HTTP.TLS.DisableHTTP2 {
+	if err := validatetest.Apply(t, &httpfarm.Create, create+`}`, &had); err != nil || !had.HTTP.TLS.DisableHTTP2 {
 		t.Errorf("a copy of an https farm: %v, %+v", err, had.HTTP.TLS)
 	}
 	l4 := farm.Farm{Profile: farm.ProfileL4, L4: farm.DefaultL4()}
-	if err := apply(t, &httpfarm.Create, create+`}`, &l4); err == nil || !strings.Contains(err.Error(), "must be l4xnat") {
+	if err := validatetest.Apply(t, &httpfarm.Create, create+`}`, &l4); err == nil || !strings.Contains(err.Error(), "must be l4xnat") {
 		t.Errorf("a copy of an l4xnat farm: %v", err)
 	}
 }

@@ -15,22 +15,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
 	"github.com/sluicelb/sluice/mgmt/validate/suggest"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
-
-// body decodes JSON like the API.
-func body(t *testing.T, text string) map[string]any {
-	t.Helper()
-	out := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 func TestABodySetsWhatItHolds(t *testing.T) {
 	f := farm.Farm{Name: "old", HTTP: farm.DefaultHTTP()}
 	f.HTTP.Error503 = "x"
-	values, err := httpfarm.Update.Decode(`farm "old"`, body(t, `{"newfarmname":"new","vport":"8080","contimeout":5,"error503":"","httpverb":"extendedHTTP","listener":"http"}`))
+	values, err := httpfarm.Update.Decode(`farm "old"`, validatetest.Body(t, `{"newfarmname":"new","vport":"8080","contimeout":5,"error503":"","httpverb":"extendedHTTP","listener":"http"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +42,7 @@ func TestABodySetsWhatItHolds(t *testing.T) {
 
 func TestNullResetsWhatCanBeUnset(t *testing.T) {
 	b := farm.Backend{Host: "10.0.0.1", Port: 80, Weight: 5, Priority: 5, ConnLimit: 5, Timeout: 5, Alias: "x", Source: netip.MustParseAddr("10.0.0.2"), Mark: 7}
-	values, err := httpfarm.BackendUpdate.Decode("", body(t, `{"source":null,"mark":"","weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
+	values, err := httpfarm.BackendUpdate.Decode("", validatetest.Body(t, `{"source":null,"mark":"","weight":null,"priority":"","connection_limit":null,"timeout":null,"alias":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +50,7 @@ func TestNullResetsWhatCanBeUnset(t *testing.T) {
 		t.Errorf("backend %+v", b)
 	}
 	for _, no := range []string{`{"port":null}`, `{"port":""}`, `{"ip":null}`} {
-		if _, err := httpfarm.BackendUpdate.Decode("", body(t, no)); err == nil {
+		if _, err := httpfarm.BackendUpdate.Decode("", validatetest.Body(t, no)); err == nil {
 			t.Errorf("%s was accepted", no)
 		}
 	}
@@ -77,7 +68,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 		{`{"persistence":"","redirect":""}`, farm.Service{}},
 		{`{"persistence":null,"redirect":null}`, farm.Service{}},
 	} {
-		values, err := httpfarm.ServiceUpdate.Decode("", body(t, c.body))
+		values, err := httpfarm.ServiceUpdate.Decode("", validatetest.Body(t, c.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,14 +94,14 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 		{`{"farmname":"a","profile":"none","vip":"127.0.0.1","vport":80}`, "profile", `profile must be one of ` + profileWords + `, got "none"`},
 		{`{"farmname":"a","profile":"http","vip":"localhost","vport":80}`, "vip", `vip must be an IPv4 or IPv6 address, got "localhost": it is no address`},
 	} {
-		_, err := httpfarm.Create.Decode("", body(t, c.body))
+		_, err := httpfarm.Create.Decode("", validatetest.Body(t, c.body))
 		var broken *field.Error
 		if !errors.As(err, &broken) || broken.Field != c.field || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}
 	for action, want := range map[string]string{`{}`: "action is required", `{"action":"pause"}`: "action must be one of start, stop, restart", `{"action":"stop"}`: ""} {
-		if _, err := profile.FarmAction.Decode("", body(t, action)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := profile.FarmAction.Decode("", validatetest.Body(t, action)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", action, err)
 		}
 	}
@@ -118,7 +109,7 @@ func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 
 func TestTruthIsABooleanOrItsName(t *testing.T) {
 	for text, ok := range map[string]bool{`false`: true, `"false"`: true, `true`: true, `"true"`: true, `"no"`: false, `0`: false, `null`: false, `["true"]`: false} {
-		_, err := httpfarm.ServiceUpdate.Decode("", body(t, `{"httpsb":`+text+`}`))
+		_, err := httpfarm.ServiceUpdate.Decode("", validatetest.Body(t, `{"httpsb":`+text+`}`))
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -134,7 +125,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 		`{"action":"up","mode":"cut"}`:            "",
 	} {
 		b := farm.Backend{Maintenance: "cut"}
-		values, err := profile.Maintenance.Decode("", body(t, text))
+		values, err := profile.Maintenance.Decode("", validatetest.Body(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +133,7 @@ func TestMaintenanceDrainsUnlessToldToCut(t *testing.T) {
 			t.Errorf("%s: %q", text, b.Maintenance)
 		}
 	}
-	if _, err := profile.Maintenance.Decode("", body(t, `{"mode":"cut"}`)); err == nil {
+	if _, err := profile.Maintenance.Decode("", validatetest.Body(t, `{"mode":"cut"}`)); err == nil {
 		t.Error("a mode without an action was accepted")
 	}
 }

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // A directive that Sluice cannot implement is rejected with the reason. The value that
@@ -25,17 +26,17 @@ func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
 		{`{"forwardsni":1}`, `{"forwardsni":0}`, "httpsb_name"},
 	} {
 		table := &httpfarm.Update
-		values, err := table.Decode("", body(t, c.taken))
-		before, f := secure(), secure()
+		values, err := table.Decode("", validatetest.Body(t, c.taken))
+		before, f := validatetest.HTTPS(), validatetest.HTTPS()
 		if err != nil || values.Apply(&f) != nil || !reflect.DeepEqual(f, before) {
 			t.Errorf("%s: %v, or it changed something", c.taken, err)
 		}
-		if _, err := table.Decode("", body(t, c.refused)); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "unknown") {
+		if _, err := table.Decode("", validatetest.Body(t, c.refused)); err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "unknown") {
 			t.Errorf("%s: %v", c.refused, err)
 		}
 	}
 	for _, name := range []string{"threads", "forwardsni"} {
-		if f := secure(); httpfarm.Answer.Answer(&f)[name] != nil || strings.Contains(strings.Join(httpfarm.Document.Names(), " "), name) {
+		if f := validatetest.HTTPS(); httpfarm.Answer.Answer(&f)[name] != nil || strings.Contains(strings.Join(httpfarm.Document.Names(), " "), name) {
 			t.Errorf("%s is answered, or in documents", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package validate_test
+package field_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package validate_test
+package l4farm_test
 
 import (
 	"fmt"
@@ -6,38 +6,10 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
-
-// l4 returns a farm created by POST /farms and changed by each body of PUT.
-func l4(t *testing.T, create string, updates ...string) *farm.Farm {
-	t.Helper()
-	var f farm.Farm
-	if err := apply(t, &httpfarm.Create, create, &f); err != nil {
-		t.Fatalf("%s: %v", create, err)
-	}
-	for _, update := range updates {
-		if err := apply(t, &l4farm.Update, update, &f); err != nil {
-			t.Fatalf("%s: %v", update, err)
-		}
-	}
-	return &f
-}
-
-func apply[T any](t *testing.T, table *field.Table[T], text string, to *T) error {
-	t.Helper()
-	values, err := table.Decode("", body(t, text))
-	if err == nil {
-		err = values.Apply(to)
-	}
-	return err
-}
-
-func create(vport string) string {
-	return `{"farmname":"a","profile":"l4xnat","vip":"127.0.0.1","vport":` + vport + `}`
-}
 
 func TestWordsOfAnL4FarmImplyOthers(t *testing.T) {
 	for _, c := range []struct {
@@ -59,7 +31,7 @@ func TestWordsOfAnL4FarmImplyOthers(t *testing.T) {
 		{`"*"`, []string{`{"vport":"5060,5062","protocol":"sip"}`}, "5060,5062 sip nat"},
 		{`"5060:5070,5080,5090:5099"`, []string{`{"protocol":"sip"}`}, "5060:5070,5080,5090:5099 sip nat"},
 	} {
-		f := l4(t, create(c.vport), c.updates...)
+		f := validatetest.L4Farm(t, validatetest.L4Create(c.vport), c.updates...)
 		if got := strings.Join([]string{f.L4.PortsText(), string(f.L4.Protocol), string(f.L4.NAT)}, " "); got != c.want || f.VPort != 0 || f.HTTP != nil {
 			t.Errorf("vport %s, then %q: %s, want %s", c.vport, c.updates, got, c.want)
 		}
@@ -87,8 +59,8 @@ func TestWordsOfAnL4FarmThatContradictEachOtherAreRefused(t *testing.T) {
 		if c.before != "" {
 			updates = append(updates, c.before)
 		}
-		f := l4(t, create(c.vport), updates...)
-		if err := apply(t, &l4farm.Update, c.body, f); err == nil || !strings.Contains(err.Error(), c.want) {
+		f := validatetest.L4Farm(t, validatetest.L4Create(c.vport), updates...)
+		if err := validatetest.Apply(t, &l4farm.Update, c.body, f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got  %v\nwant %s", c.body, err, c.want)
 		}
 	}
@@ -96,17 +68,17 @@ func TestWordsOfAnL4FarmThatContradictEachOtherAreRefused(t *testing.T) {
 
 func TestPersistenceOfAnL4FarmIsTakenInEverySpelling(t *testing.T) {
 	for word, want := range map[string]farm.L4Persistence{`"ip"`: farm.L4PersistSrc, `"srcip"`: farm.L4PersistSrc, `"none"`: "", `""`: "", `null`: "", `"srcmac"`: farm.L4PersistMAC} {
-		f := l4(t, create("80"), `{"persistence":"dstip"}`, `{"persistence":`+word+`}`)
+		f := validatetest.L4Farm(t, validatetest.L4Create("80"), `{"persistence":"dstip"}`, `{"persistence":`+word+`}`)
 		if f.L4.Persist != want {
 			t.Errorf("%s: %q", word, f.L4.Persist)
 		}
 	}
-	f := l4(t, create("80"), `{"persistence":"srcip"}`)
+	f := validatetest.L4Farm(t, validatetest.L4Create("80"), `{"persistence":"srcip"}`)
 	f.L4.Backends = []farm.Backend{{Host: "10.0.0.1", Sessions: []string{"10.0.0.9"}}}
-	if err := apply(t, &l4farm.Update, `{"persistence":"ip"}`, f); err != nil || len(f.L4.Backends[0].Sessions) != 1 {
+	if err := validatetest.Apply(t, &l4farm.Update, `{"persistence":"ip"}`, f); err != nil || len(f.L4.Backends[0].Sessions) != 1 {
 		t.Errorf("static sessions of the same kind: %v %q", err, f.L4.Backends[0].Sessions)
 	}
-	if err := apply(t, &l4farm.Update, `{"persistence":"srcport"}`, f); err != nil || f.L4.Backends[0].Sessions != nil {
+	if err := validatetest.Apply(t, &l4farm.Update, `{"persistence":"srcport"}`, f); err != nil || f.L4.Backends[0].Sessions != nil {
 		t.Errorf("static sessions of another kind: %v %q", err, f.L4.Backends[0].Sessions)
 	}
 	if l4farm.PersistenceText(farm.L4PersistSrc) != "ip" || l4farm.PersistenceText("") != "" || l4farm.PersistenceText(farm.L4PersistDst) != "dstip" {
@@ -115,16 +87,16 @@ func TestPersistenceOfAnL4FarmIsTakenInEverySpelling(t *testing.T) {
 }
 
 func TestNewFarmsAreOfTheProfileTheyAreCopiedFrom(t *testing.T) {
-	f := l4(t, create(`"80,81"`), `{"protocol":"udp"}`)
-	if err := apply(t, &httpfarm.Create, `{"farmname":"b","profile":"l4xnat","vip":"127.0.0.1","vport":82}`, f); err != nil || f.L4.PortsText() != "82" || f.L4.Protocol != farm.L4UDP {
+	f := validatetest.L4Farm(t, validatetest.L4Create(`"80,81"`), `{"protocol":"udp"}`)
+	if err := validatetest.Apply(t, &httpfarm.Create, `{"farmname":"b","profile":"l4xnat","vip":"127.0.0.1","vport":82}`, f); err != nil || f.L4.PortsText() != "82" || f.L4.Protocol != farm.L4UDP {
 		t.Errorf("%v %+v", err, f.L4)
 	}
-	if err := apply(t, &httpfarm.Create, `{"farmname":"b","profile":"http","vip":"127.0.0.1","vport":82}`, f); err == nil ||
+	if err := validatetest.Apply(t, &httpfarm.Create, `{"farmname":"b","profile":"http","vip":"127.0.0.1","vport":82}`, f); err == nil ||
 		err.Error() != "profile must be l4xnat, that of the farm it is copied from" {
 		t.Error(err)
 	}
 	var http farm.Farm
-	if err := apply(t, &httpfarm.Create, `{"farmname":"b","profile":"http","vip":"127.0.0.1","vport":"82,83"}`, &http); err == nil ||
+	if err := validatetest.Apply(t, &httpfarm.Create, `{"farmname":"b","profile":"http","vip":"127.0.0.1","vport":"82,83"}`, &http); err == nil ||
 		err.Error() != `vport must be one port with profile http, got "82,83"` {
 		t.Error(err)
 	}
@@ -142,26 +114,26 @@ func TestANewFarmMayHaveItsProtocolAtOnce(t *testing.T) {
 		`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":53,"protocol":"udp"}`:       "protocol is a field of l4xnat farms; send profile l4xnat with it",
 	} {
 		var f farm.Farm
-		err := apply(t, &httpfarm.Create, text, &f)
+		err := validatetest.Apply(t, &httpfarm.Create, text, &f)
 		if err != nil && !strings.HasPrefix(err.Error(), want) || err == nil && f.L4.PortsText()+" "+string(f.L4.Protocol) != want {
 			t.Errorf("%s: %v %+v", text, err, f.L4)
 		}
 	}
-	sip := l4(t, create("5060"), `{"protocol":"sip"}`)
-	if err := apply(t, &httpfarm.Create, create("5061"), sip); err != nil || sip.L4.PortsText() != "5061" || sip.L4.Protocol != farm.L4SIP {
+	sip := validatetest.L4Farm(t, validatetest.L4Create("5060"), `{"protocol":"sip"}`)
+	if err := validatetest.Apply(t, &httpfarm.Create, validatetest.L4Create("5061"), sip); err != nil || sip.L4.PortsText() != "5061" || sip.L4.Protocol != farm.L4SIP {
 		t.Errorf("a copy of a farm of protocol sip: %v %+v", err, sip.L4)
 	}
 }
 
 func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 	var b farm.Backend
-	if err := apply(t, &l4farm.BackendCreate, `{"ip":"10.0.0.1","port":"","weight":9,"priority":2,"max_conns":5,"server_names":["Shop.Example.","*.a.example"]}`, &b); err != nil {
+	if err := validatetest.Apply(t, &l4farm.BackendCreate, `{"ip":"10.0.0.1","port":"","weight":9,"priority":2,"max_conns":5,"server_names":["Shop.Example.","*.a.example"]}`, &b); err != nil {
 		t.Fatal(err)
 	}
 	if b.Port != 0 || b.Weight != 9 || b.Priority != 2 || b.ConnLimit != 5 || strings.Join(b.ServerNames, " ") != "shop.example *.a.example" {
 		t.Errorf("%+v", b)
 	}
-	if err := apply(t, &l4farm.BackendUpdate, `{"port":81,"weight":null,"priority":"","max_conns":null,"server_names":null}`, &b); err != nil {
+	if err := validatetest.Apply(t, &l4farm.BackendUpdate, `{"port":81,"weight":null,"priority":"","max_conns":null,"server_names":null}`, &b); err != nil {
 		t.Fatal(err)
 	}
 	if b.Port != 81 || b.Weight != 0 || b.Priority != 0 || b.ConnLimit != 0 || b.ServerNames != nil {
@@ -171,7 +143,7 @@ func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf(`"n%d.example.org"`, i)
 	}
-	if err := apply(t, &l4farm.BackendCreate, `{"ip":"10.0.0.1","server_names":[`+strings.Join(names[:64], ",")+`]}`, &b); err != nil || len(b.ServerNames) != 64 {
+	if err := validatetest.Apply(t, &l4farm.BackendCreate, `{"ip":"10.0.0.1","server_names":[`+strings.Join(names[:64], ",")+`]}`, &b); err != nil || len(b.ServerNames) != 64 {
 		t.Errorf("as many names as a backend may have: %v", err)
 	}
 	for text, want := range map[string]string{
@@ -182,7 +154,7 @@ func TestBackendsOfAnL4FarmHaveTheirOwnFields(t *testing.T) {
 		`{"ip":"10.0.0.1","server_names":["a.example","A.example"]}`: "must not hold the same twice", `{"ip":"255.255.255.255"}`: "it is the broadcast address",
 		`{"ip":"224.0.0.1"}`: "it is a multicast address", `{"ip":"0.0.0.0"}`: "it is the unspecified address",
 	} {
-		if err := apply(t, &l4farm.BackendCreate, text, &farm.Backend{}); err == nil ||
+		if err := validatetest.Apply(t, &l4farm.BackendCreate, text, &farm.Backend{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestStaticSessionsOfOneServiceAreFoundAndUnique(t *testing.T) {
@@ -34,7 +35,7 @@ func TestStaticSessionsOfOneServiceAreFoundAndUnique(t *testing.T) {
 		{farm.PersistIP, [2][]string{{"2001:DB8::1"}, nil}, `write "2001:DB8::1" as "2001:db8::1"`},
 		{farm.PersistNone, [2][]string{{"a"}, nil}, "set persistence first"},
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		s := &cfg.Farms[0].HTTP.Services[0]
 		s.Backends = append(s.Backends[:1:1], s.Backends[0])
 		s.Backends[1].Port++
@@ -47,7 +48,7 @@ func TestStaticSessionsOfOneServiceAreFoundAndUnique(t *testing.T) {
 		}
 		err := validate.Config(cfg)
 		if c.want != "" {
-			err = first(cfg)
+			err = validatetest.First(cfg)
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %.60q: %v, want %q", c.kind, c.sessions, err, c.want)
@@ -86,7 +87,7 @@ func TestStaticSessionsThatMayBeCutAreWarnings(t *testing.T) {
 	for text, want := range map[string]bool{
 		long[:254]: false, long[:255]: true, string(session.AppendKey(nil, []byte(long))): false, strings.Repeat("a", 255): false,
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		s := &cfg.Farms[0].HTTP.Services[0]
 		s.Persistence, s.SessionID, s.Backends[0].Sessions = farm.PersistCookie, "SID", []string{"short", text}
 		var found []string

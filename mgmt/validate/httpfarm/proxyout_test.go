@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"net/netip"
@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestAnnouncementIsSetShownAndReset(t *testing.T) {
@@ -20,9 +21,9 @@ func TestAnnouncementIsSetShownAndReset(t *testing.T) {
 		`{"proxyprotocol_out":null}`:  {"", `null`},
 	} {
 		s := farm.Service{Name: "web", ProxyOut: farm.ProxyOutV1}
-		v, err := change(t, &httpfarm.ServiceUpdate, &s, body)
-		if err != nil || s.ProxyOut != want.out || sent(v, "proxyprotocol_out") != want.shown {
-			t.Errorf("%s: %v, %q, %s", body, err, s.ProxyOut, sent(v, "proxyprotocol_out"))
+		v, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body)
+		if err != nil || s.ProxyOut != want.out || validatetest.Sent(v, "proxyprotocol_out") != want.shown {
+			t.Errorf("%s: %v, %q, %s", body, err, s.ProxyOut, validatetest.Sent(v, "proxyprotocol_out"))
 		}
 	}
 	s := farm.Service{Name: "web", BackendProtocol: farm.BackendHTTP2, ProxyOut: farm.ProxyOutV1}
@@ -31,7 +32,7 @@ func TestAnnouncementIsSetShownAndReset(t *testing.T) {
 	if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), "proxyprotocol_out must be off with backendprotocol h2") {
 		t.Errorf("clients that share connections are announced: %v", err)
 	}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"proxyprotocol_out":"v3"}`); err == nil {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"proxyprotocol_out":"v3"}`); err == nil {
 		t.Error("v3 is accepted")
 	}
 }

@@ -1,4 +1,4 @@
-package validate_test
+package gslbfarm_test
 
 import (
 	"encoding/base64"
@@ -13,45 +13,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/gslbfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
-// named returns a valid gslb farm with a zone and a service.
-func named(edit func(*farm.GSLB)) *farm.Config {
-	g := &farm.GSLB{
-		Services: []farm.DNSService{{ID: 1, Name: "shop", Algorithm: farm.DNSPriority, Backends: []farm.Backend{{ID: 1, Host: "192.0.2.1", Addr: netip.MustParseAddr("192.0.2.1")}}}},
-		Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Records: []farm.Record{
-			{ID: 1, Name: "@", Type: "NS", Data: "ns1"}, {ID: 2, Name: "ns1", Type: "A", Data: "192.0.2.53"}, {ID: 3, Name: "www", Type: farm.RecordDYNA, Data: "shop"},
-			{ID: 4, Name: "alias", Type: "CNAME", Data: "www"},
-		}}},
-	}
-	edit(g)
-	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.10"), VPort: 53, Global: g}}}
-}
-
-func add(name, kind, data string) func(*farm.GSLB) {
-	return func(g *farm.GSLB) {
-		z := &g.Zones[0]
-		z.Records = append(z.Records, farm.Record{ID: uint32(len(z.Records) + 1), Name: name,
-			Type: farm.RecordType(kind), Data: data})
-	}
-}
-
 func TestGSLBFarmsKeepTheirRules(t *testing.T) {
-	if err := validate.Config(named(func(*farm.GSLB) {})); err != nil {
+	if err := validate.Config(validatetest.Zone(func(*farm.GSLB) {})); err != nil {
 		t.Fatal(err)
 	}
 	for want, edit := range map[string]func(*farm.GSLB){
-		"record 4: type CNAME must be alone at its name, and www":     add("www", "CNAME", "x"),
-		"record 4: type CNAME must be alone at its name, and alias":   add("alias", "A", "192.0.2.1"),
-		"record 4: type CNAME must be alone at its name, and Alias":   add("Alias", "TXT", "x"),
-		"record 4: type DYNA gives all addresses of its name, and ns": add("ns1", "DYNA", "shop"),
-		"record 4: type DYNA gives all addresses of its name, and ww": add("www", "AAAA", "2001:db8::1"),
-		"there is no service \"gone\"":                                add("x", "DYNA", "gone"),
-		"rdata must be an IPv4 address, as 192.0.2.1 for A":           add("x", "A", "2001:db8::1"),
-		"rname must be @ for SOA":                                     add("x", "SOA", "a b 1 2 3 4 5"),
-		"type CNAME is not possible for @":                            add("@", "CNAME", "x"),
-		"type NS is not possible for the wildcard *.deep":             add("*.deep", "NS", "ns1"),
-		"rname must be a name relative to the zone":                   add("a b", "A", "192.0.2.1"),
+		"record 4: type CNAME must be alone at its name, and www":     validatetest.Record("www", "CNAME", "x"),
+		"record 4: type CNAME must be alone at its name, and alias":   validatetest.Record("alias", "A", "192.0.2.1"),
+		"record 4: type CNAME must be alone at its name, and Alias":   validatetest.Record("Alias", "TXT", "x"),
+		"record 4: type DYNA gives all addresses of its name, and ns": validatetest.Record("ns1", "DYNA", "shop"),
+		"record 4: type DYNA gives all addresses of its name, and ww": validatetest.Record("www", "AAAA", "2001:db8::1"),
+		"there is no service \"gone\"":                                validatetest.Record("x", "DYNA", "gone"),
+		"rdata must be an IPv4 address, as 192.0.2.1 for A":           validatetest.Record("x", "A", "2001:db8::1"),
+		"rname must be @ for SOA":                                     validatetest.Record("x", "SOA", "a b 1 2 3 4 5"),
+		"type CNAME is not possible for @":                            validatetest.Record("@", "CNAME", "x"),
+		"type NS is not possible for the wildcard *.deep":             validatetest.Record("*.deep", "NS", "ns1"),
+		"rname must be a name relative to the zone":                   validatetest.Record("a b", "A", "192.0.2.1"),
 		"the zone \"example.com\" exists already":                     func(g *farm.GSLB) { g.Zones = append(g.Zones, g.Zones[0]) },
 		"name must be the name of a domain":                           func(g *farm.GSLB) { g.Zones[0].Name = "a..b" },
 		"a zone has a name of its own":                                func(g *farm.GSLB) { g.Zones[0].Name = "*.example.com" },
@@ -68,18 +48,18 @@ func TestGSLBFarmsKeepTheirRules(t *testing.T) {
 		"it is a multicast address":       func(g *farm.GSLB) { g.Services[0].Backends[0].Host = "224.0.0.1" },
 		"profile gslb needs its settings": nil,
 	} {
-		cfg := named(func(*farm.GSLB) {})
+		cfg := validatetest.Zone(func(*farm.GSLB) {})
 		if edit == nil {
 			cfg.Farms[0].Global = nil
 		} else {
-			cfg = named(edit)
+			cfg = validatetest.Zone(edit)
 		}
 		if err := validate.Config(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	for i, edit := range []func(*farm.GSLB){add("www", "TXT", "x"), add("ns1", "AAAA", "2001:db8::1"), add("@", "SOA", "a b 1 2 3 4 5"), add("*.x", "A", "192.0.2.1"), add("_sip._tcp", "SRV", "1 2 3 www")} {
-		if err := validate.Config(named(edit)); err != nil {
+	for i, edit := range []func(*farm.GSLB){validatetest.Record("www", "TXT", "x"), validatetest.Record("ns1", "AAAA", "2001:db8::1"), validatetest.Record("@", "SOA", "a b 1 2 3 4 5"), validatetest.Record("*.x", "A", "192.0.2.1"), validatetest.Record("_sip._tcp", "SRV", "1 2 3 www")} {
+		if err := validate.Config(validatetest.Zone(edit)); err != nil {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
@@ -103,10 +83,10 @@ func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
 		"public_key must be a key of ed25519 as": {key(farm.KeyActive, 33)},
 		"keys: at most":                          of(slices.Repeat([]farm.KeyState{farm.KeyRetired}, gslbfarm.MaxKeys+1)...),
 	} {
-		cfg := named(func(g *farm.GSLB) {
+		cfg := validatetest.Zone(func(g *farm.GSLB) {
 			g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys
 			if want != "" { // only the first error is reported
-				add("a b", "A", "192.0.2.1")(g)
+				validatetest.Record("a b", "A", "192.0.2.1")(g)
 				g.Zones = append(g.Zones, farm.Zone{Name: "a..b"})
 			}
 		})
@@ -157,17 +137,17 @@ func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
 	// A record takes its name (3), that of the zone (11), 12 bytes, and the text with its
 	// length.
 	const fits = 60_000 / (3 + 11 + 12 + 201)
-	if err := validate.Config(named(texts(fits, "web"))); err != nil {
+	if err := validate.Config(validatetest.Zone(texts(fits, "web"))); err != nil {
 		t.Error(err)
 	}
-	if err := validate.Config(named(texts(2*fits, "web", "ftp"))); err != nil {
+	if err := validate.Config(validatetest.Zone(texts(2*fits, "web", "ftp"))); err != nil {
 		t.Error(err)
 	}
-	err := validate.Config(named(texts(fits+20, "web")))
+	err := validate.Config(validatetest.Zone(texts(fits+20, "web")))
 	if err == nil || strings.Count(err.Error(), "the records web TXT are more than 60000 bytes together") != 1 {
 		t.Errorf("%v", err)
 	}
-	if err := validate.Config(named(func(g *farm.GSLB) {
+	if err := validate.Config(validatetest.Zone(func(g *farm.GSLB) {
 		texts(fits, "web")(g)
 		for i := range 400 {
 			g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: "WEB", Type: "A", Data: fmt.Sprintf("192.0.%d.%d", i/256, i%256)})
@@ -197,7 +177,7 @@ func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 		`there is none named "web"`:        {DNSFarm: "web"}, // has another profile
 		"dns_farm is not possible with re": {DNSFarm: "names", Redirect: "https://a.test"},
 	} {
-		cfg := onFarm(s, "https")
+		cfg := validatetest.OnFarm(s, "https")
 		cfg.Farms[0].Name = "web"
 		cfg.Farms = append(cfg.Farms, names)
 		all := validate.All(cfg)
@@ -205,7 +185,7 @@ func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 			t.Errorf("%q: %v", want, all)
 		}
 	}
-	cfg := onFarm(farm.Service{DNSFarm: "names"}, "https")
+	cfg := validatetest.OnFarm(farm.Service{DNSFarm: "names"}, "https")
 	cfg.RenameDNSFarm("names", "zones")
 	if got := cfg.Farms[0].HTTP.Services[0].DNSFarm; got != "zones" {
 		t.Errorf("it asks %q", got)
@@ -240,7 +220,7 @@ func TestZonesThatCannotWorkGetAWarning(t *testing.T) {
 		"its name server 192.0.2.53 is an address": func(g *farm.GSLB) { g.Zones[0].Records[0].Data = "192.0.2.53" },
 		"its name server ns1 has no address yet":   func(g *farm.GSLB) { g.Zones[0].Records[1].Name = "ns2" },
 	} {
-		g := named(edit).Farms[0].Global
+		g := validatetest.Zone(edit).Farms[0].Global
 		if got := gslbfarm.ZoneWarning(g, &g.Zones[0]); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%q: %q", want, got)
 		}
@@ -249,7 +229,7 @@ func TestZonesThatCannotWorkGetAWarning(t *testing.T) {
 
 // If farms collide only on the DoT port, the error names that port.
 func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
-	cfg := named(func(g *farm.GSLB) { g.TLS = farm.DefaultTLS() })
+	cfg := validatetest.Zone(func(g *farm.GSLB) { g.TLS = farm.DefaultTLS() })
 	other := cfg.Farms[0].Clone()
 	other.ID, other.Name, other.VPort = 2, "copy", 5300
 	cfg.Farms = append(cfg.Farms, other)
@@ -276,7 +256,7 @@ func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
 
 // A sealed key is shown in full, so that the document can be applied again.
 func TestASealedTransferKeyIsShown(t *testing.T) {
-	cfg := named(func(g *farm.GSLB) { g.Keys = []farm.TransferKey{{Name: "ns2", Secret: farm.NewSealedSecret("abc")}} })
+	cfg := validatetest.Zone(func(g *farm.GSLB) { g.Keys = []farm.TransferKey{{Name: "ns2", Secret: farm.NewSealedSecret("abc")}} })
 	f := &cfg.Farms[0]
 	if got := profile.Of(f).Farm().Update.Answer(f)["transfer_keys"]; fmt.Sprint(got) != fmt.Sprint([]string{f.Global.Keys[0].String()}) {
 		t.Errorf("%v", got)
@@ -309,7 +289,7 @@ func TestRulesOfRecordsCompareNames(t *testing.T) {
 		{`a\.b`, "CNAME", "x", ""},
 	} {
 		for _, packed := range []bool{false, true} {
-			cfg := named(add(c.name, c.kind, c.data))
+			cfg := validatetest.Zone(validatetest.Record(c.name, c.kind, c.data))
 			if z := &cfg.Farms[0].Global.Zones[0]; packed { // the names of large zones are looked up otherwise
 				for i := range 3000 {
 					r := farm.Record{ID: uint32(10 + i), Name: fmt.Sprintf("h%d", i), Type: "A", Data: "192.0.2.1"}
@@ -323,17 +303,17 @@ func TestRulesOfRecordsCompareNames(t *testing.T) {
 			}
 		}
 	}
-	cfg := named(func(g *farm.GSLB) {
-		add("two", "DNAME", "a")(g)
-		add("two.example.com.", "NS", "ns1")(g)
+	cfg := validatetest.Zone(func(g *farm.GSLB) {
+		validatetest.Record("two", "DNAME", "a")(g)
+		validatetest.Record("two.example.com.", "NS", "ns1")(g)
 	})
 	if err := validate.Config(cfg); err == nil || !strings.Contains(err.Error(), "type DNAME cannot be beside NS") {
 		t.Errorf("DNAME and NS: %v", err)
 	}
-	cfg = named(func(g *farm.GSLB) {
-		add("@", "DNAME", "example.net.")(g)
+	cfg = validatetest.Zone(func(g *farm.GSLB) {
+		validatetest.Record("@", "DNAME", "example.net.")(g)
 		g.Zones[0].Records = slices.DeleteFunc(g.Zones[0].Records, func(r farm.Record) bool { return r.Name != "@" })
-		add("example.com.", "NS", "ns.example.net.")(g)
+		validatetest.Record("example.com.", "NS", "ns.example.net.")(g)
 	})
 	if err := validate.Config(cfg); err != nil {
 		t.Errorf("DNAME and NS at the apex: %v", err)
@@ -342,9 +322,9 @@ func TestRulesOfRecordsCompareNames(t *testing.T) {
 
 // An edit of a valid zone checks only the changed names, in any spelling.
 func TestAnEditComparesNames(t *testing.T) {
-	was := &named(func(g *farm.GSLB) {
+	was := &validatetest.Zone(func(g *farm.GSLB) {
 		for i := range 3000 {
-			add(fmt.Sprintf("h%d", i), "A", "192.0.2.1")(g)
+			validatetest.Record(fmt.Sprintf("h%d", i), "A", "192.0.2.1")(g)
 		}
 	}).Farms[0]
 	was.Global.Zones[0].Pack(nil)

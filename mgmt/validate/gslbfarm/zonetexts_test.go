@@ -1,4 +1,4 @@
-package validate_test
+package gslbfarm_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
@@ -17,7 +18,7 @@ func TestAHeaderLineIsKeptInItsNormalForm(t *testing.T) {
 		"Strict-Transport-Security: max-age=1": "Strict-Transport-Security: max-age=1", "X-Ü: ": "", "X-Name: Jürgen": "X-Name: Jürgen",
 	} {
 		var h farm.HeaderAdd
-		_, err := change(t, &httpfarm.AddRequest.Rule, &h, `{"header":`+fmt.Sprintf("%q", text)+`}`)
+		_, err := validatetest.Change(t, &httpfarm.AddRequest.Rule, &h, `{"header":`+fmt.Sprintf("%q", text)+`}`)
 		if (err == nil) != (want != "") || h.Header != want {
 			t.Errorf("%q: %q %v", text, h.Header, err)
 		}
@@ -69,13 +70,13 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 		var err error
 		switch table := c.table.(type) {
 		case *field.Table[farm.HeaderAdd]:
-			_, err = change(t, table, &farm.HeaderAdd{}, c.body)
+			_, err = validatetest.Change(t, table, &farm.HeaderAdd{}, c.body)
 		case *field.Table[farm.HeaderRemove]:
-			_, err = change(t, table, &farm.HeaderRemove{}, c.body)
+			_, err = validatetest.Change(t, table, &farm.HeaderRemove{}, c.body)
 		case *field.Table[farm.HeaderReplace]:
-			_, err = change(t, table, &farm.HeaderReplace{}, c.body)
+			_, err = validatetest.Change(t, table, &farm.HeaderReplace{}, c.body)
 		case *field.Table[farm.URLRewrite]:
-			_, err = change(t, table, &farm.URLRewrite{}, c.body)
+			_, err = validatetest.Change(t, table, &farm.URLRewrite{}, c.body)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
@@ -87,7 +88,7 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 // fixed ones.
 func TestAPatternForManyFieldsIsAllowed(t *testing.T) {
 	for _, pattern := range []string{".*", "^X-", "^Content-", "Host", "^X-Forwarded-Host:", "internal\\.example", "^Upgrade-Insecure-Requests", "^Set-Cookie: SID=", "^X-Content-Length"} {
-		if _, err := change(t, &httpfarm.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
 			t.Error(err)
 		}
 	}
@@ -115,45 +116,45 @@ func TestRulesOfAListKeepTheRulesTogether(t *testing.T) {
 		}, `removerequestheader must not hold the same twice`},
 		{func(h *farm.HTTP, _ *farm.Service) { h.AddResponse = []farm.HeaderAdd{{Header: "a\nb"}} }, `addresponseheader must be a list of headers`},
 		{func(h *farm.HTTP, _ *farm.Service) { h.RemoveResponse = []farm.HeaderRemove{{}} }, `removeresponseheader must be a list of regular expressions, item 0 is blank`},
-		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceRequest = []farm.HeaderReplace{swap("a", "b", "$1")} }, `farm "shop-1" replacerequestheader 0: replace: $1 stands for a group the pattern does not have; it has 0`},
+		{func(h *farm.HTTP, _ *farm.Service) {
+			h.ReplaceRequest = []farm.HeaderReplace{validatetest.Replacement("a", "b", "$1")}
+		}, `farm "shop-1" replacerequestheader 0: replace: $1 stands for a group the pattern does not have; it has 0`},
 		{func(_ *farm.HTTP, s *farm.Service) {
-			s.ReplaceRequest = []farm.HeaderReplace{swap("a", "(b)", "$1 $$2")}
+			s.ReplaceRequest = []farm.HeaderReplace{validatetest.Replacement("a", "(b)", "$1 $$2")}
 		}, `service "web" replacerequestheader 0: replace: $2 stands for a group the pattern does not have; it has 1`},
-		{func(h *farm.HTTP, _ *farm.Service) { h.ReplaceResponse = []farm.HeaderReplace{swap("a", "(", "")} }, `replaceresponseheader 0: match must be a valid regular expression`},
+		{func(h *farm.HTTP, _ *farm.Service) {
+			h.ReplaceResponse = []farm.HeaderReplace{validatetest.Replacement("a", "(", "")}
+		}, `replaceresponseheader 0: match must be a valid regular expression`},
 		{func(_ *farm.HTTP, s *farm.Service) {
-			s.ReplaceResponse = []farm.HeaderReplace{swap("a", "b", "c"), swap("a", "b", "c")}
+			s.ReplaceResponse = []farm.HeaderReplace{validatetest.Replacement("a", "b", "c"), validatetest.Replacement("a", "b", "c")}
 		}, `replaceresponseheader must not hold the same twice: item 1 is item 0 already`},
 		{func(_ *farm.HTTP, s *farm.Service) { s.Rewrites = []farm.URLRewrite{{Pattern: "^/a", Replace: "/$1"}} }, `service "web" rewriteurl 0: replace: $1 stands for`},
 		{func(_ *farm.HTTP, s *farm.Service) { s.Rewrites = rewrites }, `rewriteurl may have at most 128 items, got 129`},
 	} {
-		cfg := onFarm(farm.Service{}, "http")
+		cfg := validatetest.OnFarm(farm.Service{}, "http")
 		c.spoil(cfg.Farms[0].HTTP, &cfg.Farms[0].HTTP.Services[0])
-		if err := first(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := validatetest.First(cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got  %v\nwant %s", err, c.want)
 		}
 	}
-	cfg := onFarm(farm.Service{HeaderRules: everyKind(), Rewrites: []farm.URLRewrite{{Pattern: "^/(a)(b)", Replace: "/$2$1?x=$", Last: true}, {Pattern: "^/(a)(b)", Replace: "/$2$1"}}}, "http")
+	cfg := validatetest.OnFarm(farm.Service{HeaderRules: everyKind(), Rewrites: []farm.URLRewrite{{Pattern: "^/(a)(b)", Replace: "/$2$1?x=$", Last: true}, {Pattern: "^/(a)(b)", Replace: "/$2$1"}}}, "http")
 	cfg.Farms[0].HTTP.HeaderRules = everyKind()
-	if err := rules.Config(cfg); err != nil {
+	if err := validatetest.Rules.Config(cfg); err != nil {
 		t.Error(err)
 	}
-}
-
-func swap(header, match, by string) farm.HeaderReplace {
-	return farm.HeaderReplace{Header: header, Match: match, Replace: by}
 }
 
 // everyKind returns rules of every kind.
 func everyKind() farm.HeaderRules {
 	return farm.HeaderRules{
 		AddRequest: []farm.HeaderAdd{{Header: "X-A: 1"}, {Header: "X-A: 2"}}, RemoveRequest: []farm.HeaderRemove{{Pattern: "^X-Debug"}},
-		ReplaceRequest: []farm.HeaderReplace{swap("^User-Agent$", "(a)(b)", "$2$1")}, AddResponse: []farm.HeaderAdd{{Header: "X-B: "}},
-		RemoveResponse: []farm.HeaderRemove{{Pattern: "^Server:"}}, ReplaceResponse: []farm.HeaderReplace{swap("^Set-Cookie$", "$", "; Secure")},
+		ReplaceRequest: []farm.HeaderReplace{validatetest.Replacement("^User-Agent$", "(a)(b)", "$2$1")}, AddResponse: []farm.HeaderAdd{{Header: "X-B: "}},
+		RemoveResponse: []farm.HeaderRemove{{Pattern: "^Server:"}}, ReplaceResponse: []farm.HeaderReplace{validatetest.Replacement("^Set-Cookie$", "$", "; Secure")},
 	}
 }
 
 func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
-	f := good().Farms[0]
+	f := validatetest.Good().Farms[0]
 	f.HTTP.HeaderRules = everyKind()
 	s := farm.Service{HeaderRules: everyKind()}
 	for i, got := range []any{*httpfarm.AddRequest.OfFarm(&f), *httpfarm.RemoveRequest.OfFarm(&f),

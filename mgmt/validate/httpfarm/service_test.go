@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"reflect"
@@ -8,18 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
-
-// onFarm returns a configuration with s as the only service of an http or https farm.
-func onFarm(s farm.Service, listener string) *farm.Config {
-	f := secure()
-	if listener == "http" {
-		f.HTTP.TLS = nil
-	}
-	s.Name = "web"
-	f.HTTP.Services = []farm.Service{s}
-	return &farm.Config{Farms: []farm.Farm{f}}
-}
 
 func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 	cookie := func(change func(*farm.CookieInsert)) func(*farm.Service) {
@@ -85,13 +75,14 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 	} {
 		s, want := farm.Service{}, farm.Service{}
 		c.want(&want)
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil || !reflect.DeepEqual(s, want) {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil || !reflect.DeepEqual(s, want) {
 			t.Errorf("%s: %v\nset  %+v\nwant %+v", c.body, err, s, want)
 		}
-		if err := rules.Config(onFarm(s, "https")); err != nil {
+		if err := validatetest.Rules.Config(validatetest.OnFarm(s, "https")); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.reset); err != nil || !reflect.DeepEqual(s, farm.Service{}) {
+		_, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, c.reset)
+		if err != nil || !reflect.DeepEqual(s, farm.Service{}) {
 			t.Errorf("%s: %v %+v", c.reset, err, s)
 		}
 	}
@@ -100,20 +91,20 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 func TestNullBringsBackWhatASwitchBeganWith(t *testing.T) {
 	s := farm.Service{STS: 5, TLS: &farm.BackendTLS{Verify: "ca", CA: "x", Name: "y"}}
 	want := farm.Service{STS: farm.DefaultSTS, TLS: &farm.BackendTLS{}}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"sts_timeout":null,"httpsb_verify":null,"httpsb_name":null}`); err != nil || !reflect.DeepEqual(s, want) {
 		t.Errorf("%v %+v %+v", err, s, s.TLS)
 	}
 }
 
 func TestAPolicyThatIsNamedWinsOverAnOldFalse(t *testing.T) {
 	s := farm.Service{Policy: "RESPONSE_TIME"}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"RESPONSE_TIME"}`); err != nil || s.Policy != "RESPONSE_TIME" {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"RESPONSE_TIME"}`); err != nil || s.Policy != "RESPONSE_TIME" {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"LEAST_CONNECTIONS"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false","routingpolicy":"LEAST_CONNECTIONS"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"leastresp":"false"}`); err != nil || s.Policy != "LEAST_CONNECTIONS" {
 		t.Errorf("%v %+v", err, s)
 	}
 }
@@ -190,9 +181,9 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"leastresp":true,"routingpolicy":"LEAST_CONNECTIONS"}`, `leastresp true means routingpolicy RESPONSE_TIME, which contradicts routingpolicy LEAST_CONNECTIONS; send one of both`},
 	} {
 		s := farm.Service{}
-		_, err := change(t, &httpfarm.ServiceUpdate, &s, c.body)
+		_, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, c.body)
 		if err == nil {
-			err = first(onFarm(s, "https"))
+			err = validatetest.First(validatetest.OnFarm(s, "https"))
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
@@ -205,7 +196,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		`served_by must be the name of a header`:                          {ServedBy: "a:b"},
 		`headrequire must be a list of regular expressions, item 0 is bl`: {HeadRequire: []string{""}},
 	} {
-		if err := first(onFarm(s, "http")); err == nil || !strings.Contains(err.Error(), want) {
+		if err := validatetest.First(validatetest.OnFarm(s, "http")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
@@ -215,7 +206,7 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 	t.Parallel()
 	s := farm.Service{}
 	for body, want := range map[string]int{`{"split":0}`: 0, `{"split":"100"}`: 100, `{"split":5}`: 5, `{"split":null}`: -1, `{"split":""}`: -1} {
-		v, err := change(t, &httpfarm.ServiceUpdate, &s, body)
+		v, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body)
 		got := -1
 		if s.Split != nil {
 			got = int(*s.Split)
@@ -230,12 +221,12 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 		if given != (want >= 0) {
 			t.Errorf("%s: a document has it: %v", body, given)
 		}
-		if want < 0 && sent(v, "split") != "null" {
-			t.Errorf("%s: the answer has %s", body, sent(v, "split"))
+		if want < 0 && validatetest.Sent(v, "split") != "null" {
+			t.Errorf("%s: the answer has %s", body, validatetest.Sent(v, "split"))
 		}
 	}
 	for _, body := range []string{`{"split":101}`, `{"split":-1}`, `{"split":"5%"}`} {
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err == nil || !strings.Contains(err.Error(), "split must be a number from 0 to 100, got ") {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body); err == nil || !strings.Contains(err.Error(), "split must be a number from 0 to 100, got ") {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

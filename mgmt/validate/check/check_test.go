@@ -1,4 +1,4 @@
-package validate_test
+package check_test
 
 import (
 	"strings"
@@ -7,11 +7,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/check"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func checked(of string, list ...farm.Check) *farm.Config {
 	return &farm.Config{Checks: list, Farms: []farm.Farm{{
-		ID: 1, Name: "dns", Profile: farm.ProfileL4, VIP: addr("192.0.2.1"),
+		ID: 1, Name: "dns", Profile: farm.ProfileL4, VIP: validatetest.Addr("192.0.2.1"),
 		L4: &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade,
 			Algorithm: farm.L4Weight, TTL: 60, Check: of},
 	}}}

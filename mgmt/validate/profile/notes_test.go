@@ -1,4 +1,4 @@
-package validate_test
+package profile_test
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"encoding/json"
@@ -8,26 +8,10 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
-
-// change decodes a body and applies it to an object.
-func change[T any](t *testing.T, table *field.Table[T], to *T, text string) (field.Values[T], error) {
-	t.Helper()
-	values, err := table.Decode("", body(t, text))
-	if err != nil {
-		return values, err
-	}
-	return values, values.Apply(to)
-}
-
-// sent returns one value of a response's params as JSON.
-func sent[T any](v field.Values[T], name string) string {
-	b, _ := json.Marshal(v.Sent()[name])
-	return string(b)
-}
 
 func TestEverySettingIsSetShownAndReset(t *testing.T) {
 	prefix := netip.MustParsePrefix
@@ -67,15 +51,15 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 		{`{"ignore_100_continue":3}`, "ignore_100_continue", `"not-allow"`, func(h *farm.HTTP) { h.Continue = "not-allow" }},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		values, err := change(t, &httpfarm.Update, &f, c.body)
+		values, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
 		want := farm.DefaultHTTP()
-		if c.want(want); err != nil || !reflect.DeepEqual(f.HTTP, want) || sent(values, c.field) != c.shown {
-			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, sent(values, c.field), f.HTTP, c.shown, want)
+		if c.want(want); err != nil || !reflect.DeepEqual(f.HTTP, want) || validatetest.Sent(values, c.field) != c.shown {
+			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, validatetest.Sent(values, c.field), f.HTTP, c.shown, want)
 		}
 		if c.field == "logs" || c.field == "ignorecase" || strings.HasPrefix(c.field, "rewrite") {
 			continue // booleans have no unset value
 		}
-		if _, err := change(t, &httpfarm.Update, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
+		if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
 			t.Errorf("%s reset: %v %+v", c.field, err, f.HTTP)
 		}
 	}
@@ -110,7 +94,8 @@ func TestSettingsAreRefusedWithWhatIsAllowed(t *testing.T) {
 		{`{"trusted":[` + strings.Repeat(`"::",`, profile.MaxTrusted) + `"::"]}`, `trusted may have at most 256 items, got 257`},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		if _, err := change(t, &httpfarm.Update, &f, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}
@@ -134,14 +119,15 @@ func TestAPatternOfAnotherEngineIsExplained(t *testing.T) {
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		b, _ := json.Marshal(map[string]string{"checkurl": pattern})
-		if _, err := change(t, &httpfarm.Update, &f, string(b)); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, string(b))
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", pattern, err, want)
 		}
 	}
 	for _, pattern := range []string{`(?i)^/a(?P<x>b)(?<y>c)\d+\.(png|jpe?g)$`, `\Qa.b\E`, `(abc){100}`, `\p{Greek}`} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
 		b, _ := json.Marshal(map[string]string{"checkurl": pattern})
-		if _, err := change(t, &httpfarm.Update, &f, string(b)); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.Update, &f, string(b)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"errors"
@@ -9,25 +9,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
-// secure returns a farm with an https listener.
-func secure() farm.Farm {
-	f := good().Farms[0]
-	f.HTTP.TLS = farm.DefaultTLS()
-	return f
-}
-
 func TestAListenerBecomesHTTPSWithTheAppliancesCertificate(t *testing.T) {
-	f := good().Farms[0]
-	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || !reflect.DeepEqual(f.HTTP.TLS, farm.DefaultTLS()) {
+	f := validatetest.Good().Farms[0]
+	if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || !reflect.DeepEqual(f.HTTP.TLS, farm.DefaultTLS()) {
 		t.Fatalf("%v %+v", err, f.HTTP.TLS)
 	}
 	f.HTTP.TLS.Certificates = []string{"shop.pem"}
-	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || f.HTTP.TLS.Certificates[0] != "shop.pem" {
+	if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"listener":"https"}`); err != nil || f.HTTP.TLS.Certificates[0] != "shop.pem" {
 		t.Errorf("https again: %v %+v", err, f.HTTP.TLS)
 	}
-	if _, err := change(t, &httpfarm.Update, &f, `{"listener":"http"}`); err != nil || f.HTTP.TLS != nil {
+	if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"listener":"http"}`); err != nil || f.HTTP.TLS != nil {
 		t.Errorf("http: %v %+v", err, f.HTTP.TLS)
 	}
 }
@@ -56,16 +50,17 @@ func TestEveryTLSFieldIsSetAndReset(t *testing.T) {
 		{`{"nosslredirect":"https://shop.example/","nosslredirect_code":301}`, func(t *farm.TLS) { t.NoSSLRedirect, t.NoSSLCode = "https://shop.example/", 301 }, `{"nosslredirect":""}`},
 		{`{"errornossl":"speak TLS"}`, func(t *farm.TLS) { t.ErrorNoSSL = "speak TLS" }, `{"errornossl":null}`},
 	} {
-		f := secure()
+		f := validatetest.HTTPS()
 		want := farm.DefaultTLS()
 		c.want(want)
-		if _, err := change(t, &httpfarm.Update, &f, c.body); err != nil || !reflect.DeepEqual(f.HTTP.TLS, want) {
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
+		if err != nil || !reflect.DeepEqual(f.HTTP.TLS, want) {
 			t.Errorf("%s: %v\nset  %+v\nwant %+v", c.body, err, f.HTTP.TLS, want)
 		}
-		if err := rules.Config(&farm.Config{Farms: []farm.Farm{f}}); err != nil {
+		if err := validatetest.Rules.Config(&farm.Config{Farms: []farm.Farm{f}}); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 		}
-		if _, err := change(t, &httpfarm.Update, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS,
+		if _, err := validatetest.Change(t, &httpfarm.Update, &f, c.reset); err != nil || !reflect.DeepEqual(f.HTTP.TLS,
 			farm.DefaultTLS()) {
 			t.Errorf("%s: %v %+v", c.reset, err, f.HTTP.TLS)
 		}
@@ -85,11 +80,11 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 		}
 		tried++
 		for _, listener := range []string{``, `"listener":"http",`} {
-			f := secure()
+			f := validatetest.HTTPS()
 			if listener == "" {
 				f.HTTP.TLS = nil
 			}
-			_, err := change(t, &httpfarm.Update, &f, `{`+listener+`"`+p.Name+`":`+value+`}`)
+			_, err := validatetest.Change(t, &httpfarm.Update, &f, `{`+listener+`"`+p.Name+`":`+value+`}`)
 			var broken *field.Error
 			if !errors.As(err, &broken) || broken.Field != p.Name || err.Error() != p.Name+" is allowed only with listener https; send listener https with it" {
 				t.Errorf("%s: %v", p.Name, err)
@@ -99,8 +94,8 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 	if tried != 19 {
 		t.Errorf("%d fields tried", tried)
 	}
-	f := good().Farms[0]
-	if _, err := change(t, &httpfarm.Update, &f, `{"cipherc":"","client_auth":"","client_ca":null,"errornossl":"","certificates":[]}`); err != nil || f.HTTP.TLS != nil {
+	f := validatetest.Good().Farms[0]
+	if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"cipherc":"","client_auth":"","client_ca":null,"errornossl":"","certificates":[]}`); err != nil || f.HTTP.TLS != nil {
 		t.Errorf("blank settings: %v %+v", err, f.HTTP.TLS)
 	}
 }
@@ -135,10 +130,10 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 		{`{"nosslredirect":"https://x/","nosslredirect_code":303}`, `nosslredirect_code must be one of 301, 302, 307, got 303`},
 		{`{"errornossl":"` + strings.Repeat("x", 4097) + `"}`, `errornossl must be at most 4096 bytes long`},
 	} {
-		f := secure()
-		_, err := change(t, &httpfarm.Update, &f, c.body)
+		f := validatetest.HTTPS()
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
 		if err == nil {
-			err = first(&farm.Config{Farms: []farm.Farm{f}})
+			err = validatetest.First(&farm.Config{Farms: []farm.Farm{f}})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
@@ -159,9 +154,10 @@ func TestACraftedListenerIsRefused(t *testing.T) {
 		"ciphers must be one of":                                   func(t *farm.TLS) { t.Ciphers = "x" },
 		"cipherc must be an OpenSSL cipher string, got \"NOSUCH\"": func(t *farm.TLS) { t.Ciphers, t.CustomCiphers = "customsecurity", "NOSUCH" },
 	} {
-		f := secure()
+		f := validatetest.HTTPS()
 		spoil(f.HTTP.TLS)
-		if err := first(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), want) {
+		err := validatetest.First(&farm.Config{Farms: []farm.Farm{f}})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

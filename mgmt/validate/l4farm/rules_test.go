@@ -1,4 +1,4 @@
-package validate_test
+package l4farm_test
 
 import (
 	"net/netip"
@@ -7,44 +7,27 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
-// goodL4 returns a valid configuration with an l4xnat farm.
-func goodL4() *farm.Config {
-	l := farm.DefaultL4()
-	l.Ports = []farm.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8010}}
-	l.Backends = []farm.Backend{
-		{Host: "10.0.0.7", Addr: netip.MustParseAddr("10.0.0.7"), Port: 80, Weight: 9, Priority: 1},
-		{Host: "10.0.0.7", Addr: netip.MustParseAddr("10.0.0.7")}, {Host: "db.example"}, {Host: "10.0.0.5", Addr: netip.MustParseAddr("10.0.0.5"), Port: 81},
-	}
-	l.Check = "alive"
-	return &farm.Config{Checks: []farm.Check{{Name: "alive", Command: "check_tcp -H HOST -p PORT", Interval: 5}}, Farms: []farm.Farm{{Name: "relay", Profile: farm.ProfileL4, VIP: netip.MustParseAddr("10.0.0.5"), L4: l}}}
-}
-
 func TestAGoodL4FarmBreaksNoRule(t *testing.T) {
-	if err := rules.Config(goodL4()); err != nil {
+	if err := validatetest.Rules.Config(validatetest.GoodL4()); err != nil {
 		t.Error(err)
 	}
-	if w := rules.Warnings(goodL4()); len(w) != 0 {
+	if w := validatetest.Rules.Warnings(validatetest.GoodL4()); len(w) != 0 {
 		t.Error(w)
 	}
 }
 
 func TestSIPTakesRangesOfPorts(t *testing.T) {
-	cfg := goodL4()
+	cfg := validatetest.GoodL4()
 	l := cfg.Farms[0].L4
-	l.Protocol, l.NAT, l.Ports = farm.L4SIP, farm.NATMasquerade, append(ports(5060, 5070), ports(5080, 5099)...)
-	l.Backends = []farm.Backend{{Host: "10.0.0.7", Addr: addr("10.0.0.7")}}
-	if err := rules.Config(cfg); err != nil {
+	l.Protocol, l.NAT, l.Ports = farm.L4SIP, farm.NATMasquerade, append(validatetest.Ports(5060, 5070), validatetest.Ports(5080, 5099)...)
+	l.Backends = []farm.Backend{{Host: "10.0.0.7", Addr: validatetest.Addr("10.0.0.7")}}
+	if err := validatetest.Rules.Config(cfg); err != nil {
 		t.Error(err)
 	}
 }
-
-func ports(first, last uint16) []farm.PortRange {
-	return []farm.PortRange{{First: first, Last: last}}
-}
-
-func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 	responses := uint16(1)
@@ -71,27 +54,37 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		"ports of all":  {func(_ *farm.Farm, l *farm.L4) { l.Protocol = farm.L4All }, `vport must be * with protocol all and with no other, got 80,8000:8010 with protocol all`},
 		"ranges of ftp": {func(_ *farm.Farm, l *farm.L4) { l.Protocol = farm.L4FTP }, `vport must be one port or a list of two with protocol ftp, got "80,8000:8010"`},
 		"three of tftp": {func(_ *farm.Farm, l *farm.L4) {
-			l.Protocol, l.Ports = farm.L4TFTP, append(append(ports(1, 1), ports(2, 2)...), ports(3, 3)...)
+			l.Protocol, l.Ports = farm.L4TFTP, append(append(validatetest.Ports(1, 1), validatetest.Ports(2, 2)...), validatetest.Ports(3, 3)...)
 		}, `vport must be one port or a list of two with protocol tftp, got "1,2,3"`},
 		"sip": {func(_ *farm.Farm, l *farm.L4) {
-			l.Protocol, l.Ports, l.NAT = farm.L4SIP, ports(5060, 5060), farm.NATTarget
+			l.Protocol, l.Ports, l.NAT = farm.L4SIP, validatetest.Ports(5060, 5060), farm.NATTarget
 		}, `farm "relay": nattype must be nat with protocol sip: answers must come through the appliance, which rewrites the addresses in them, got dnat`},
-		"helper of IPv4":    {func(f *farm.Farm, l *farm.L4) { f.VIP, l.Backends, l.Protocol = addr("2001:db8::5"), nil, farm.L4PPTP }, `farm "relay": protocol pptp works with IPv4 only, the kernel's helper reads no IPv6, and vip is 2001:db8::5; use an IPv4 vip, or protocol tcp for what needs no helper`},
-		"all of everything": {func(f *farm.Farm, l *farm.L4) { f.VIP, l.Protocol, l.Ports = addr("0.0.0.0"), farm.L4All, nil }, `farm "relay": vip must be one address with protocol all, got 0.0.0.0: every packet for this machine would be taken, those of its management too`},
-		"dsr of everything": {func(f *farm.Farm, l *farm.L4) { f.VIP = addr("0.0.0.0"); packets(l, farm.NATDirect) }, `vip must be one address with nattype dsr, got 0.0.0.0: backends need the same address to answer from`},
-		"stateless of everything": {func(f *farm.Farm, l *farm.L4) { f.VIP = addr("0.0.0.0"); packets(l, farm.NATStateless) },
+		"helper of IPv4": {func(f *farm.Farm, l *farm.L4) {
+			f.VIP, l.Backends, l.Protocol = validatetest.Addr("2001:db8::5"), nil, farm.L4PPTP
+		}, `farm "relay": protocol pptp works with IPv4 only, the kernel's helper reads no IPv6, and vip is 2001:db8::5; use an IPv4 vip, or protocol tcp for what needs no helper`},
+		"all of everything": {func(f *farm.Farm, l *farm.L4) {
+			f.VIP, l.Protocol, l.Ports = validatetest.Addr("0.0.0.0"), farm.L4All, nil
+		}, `farm "relay": vip must be one address with protocol all, got 0.0.0.0: every packet for this machine would be taken, those of its management too`},
+		"dsr of everything": {func(f *farm.Farm, l *farm.L4) { f.VIP = validatetest.Addr("0.0.0.0"); packets(l, farm.NATDirect) }, `vip must be one address with nattype dsr, got 0.0.0.0: backends need the same address to answer from`},
+		"stateless of everything": {func(f *farm.Farm, l *farm.L4) { f.VIP = validatetest.Addr("0.0.0.0"); packets(l, farm.NATStateless) },
 			`vip must be one address with nattype stateless_dnat, got 0.0.0.0: it is what answers come from, and nobody remembers which one was asked`},
 		"leastconn in dsr": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATDirect); l.Algorithm = farm.L4LeastConn },
 			`farm "relay": algorithm must not be leastconn with nattype dsr: it counts tracked connections, and there are none; use weight, roundrobin or a hash, or nattype nat or dnat`},
 		"leastconn in stateless_dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATStateless); l.Algorithm = farm.L4LeastConn }, `algorithm must not be leastconn with nattype stateless_dnat`},
-		"source in dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATTarget); l.Source = addr("10.0.0.5") },
+		"source in dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATTarget); l.Source = validatetest.Addr("10.0.0.5") },
 			`farm "relay": source is allowed only with nattype nat, got dnat: backends see the client's address with any other; set it null, or nattype nat`},
-		"source of a backend in stateless_dnat": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATStateless); l.Backends[0].Source = addr("10.0.0.5") },
+		"source of a backend in stateless_dnat": {func(_ *farm.Farm, l *farm.L4) {
+			packets(l, farm.NATStateless)
+			l.Backends[0].Source = validatetest.Addr("10.0.0.5")
+		},
 			`farm "relay" backend 0: source is allowed only with nattype nat, got stateless_dnat: `},
-		"source of a backend in dsr": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATDirect); l.Backends[0].Source = addr("10.0.0.5") },
+		"source of a backend in dsr": {func(_ *farm.Farm, l *farm.L4) {
+			packets(l, farm.NATDirect)
+			l.Backends[0].Source = validatetest.Addr("10.0.0.5")
+		},
 			`farm "relay" backend 0: source is allowed only with nattype nat, got dsr: backends see`},
-		"source of another version": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("2001:db8::1") }, `source must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},
-		"source that is no machine": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("0.0.0.0") }, `source must be the address of one machine, got 0.0.0.0: it is the unspecified address`},
+		"source of another version": {func(_ *farm.Farm, l *farm.L4) { l.Source = validatetest.Addr("2001:db8::1") }, `source must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},
+		"source that is no machine": {func(_ *farm.Farm, l *farm.L4) { l.Source = validatetest.Addr("0.0.0.0") }, `source must be the address of one machine, got 0.0.0.0: it is the unspecified address`},
 		"PROXY from nobody":         {func(_ *farm.Farm, l *farm.L4) { l.ProxyIn = farm.ProxyInRequired }, `farm "relay": proxyprotocol_in is allowed only with trusted, the addresses that may send such headers; set it off, or trusted`},
 		"PROXY of datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.ProxyIn, l.Trusted = farm.L4UDP, farm.ProxyInOptional, trust
@@ -109,7 +102,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 			l.Protocol, l.Backends[0].ServerNames = farm.L4TCPUDP, []string{"a.example"}
 		}, `server_names is allowed only with protocol tcp, got tcp_udp: they are read from the start of a TLS connection`},
 		"userspace of many ports of both": {func(_ *farm.Farm, l *farm.L4) {
-			l.DataPath, l.Protocol, l.Ports = farm.DataPathUserspace, farm.L4TCPUDP, ports(1000, 1016)
+			l.DataPath, l.Protocol, l.Ports = farm.DataPathUserspace, farm.L4TCPUDP, validatetest.Ports(1000, 1016)
 		}, `datapath must not be userspace: 17 virtual ports are more than the 16 that userspace listens on by tcp and udp; set datapath auto or kernel, or list at most 16 ports`},
 		"userspace of dnat of both": {func(_ *farm.Farm, l *farm.L4) {
 			packets(l, farm.NATTarget)
@@ -122,7 +115,9 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 			`farm "relay": datapath must not be userspace: protocol sctp is carried by the kernel; set datapath auto or kernel, or set protocol tcp, udp or tcp_udp`},
 		"userspace of dsr": {func(_ *farm.Farm, l *farm.L4) { packets(l, farm.NATDirect); l.DataPath = farm.DataPathUserspace },
 			`datapath must not be userspace: nattype dsr works on packets, which the kernel carries; set datapath auto or kernel, or set nattype nat or dnat`},
-		"userspace of many ports": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Ports = farm.DataPathUserspace, ports(1000, 2000) },
+		"userspace of many ports": {func(_ *farm.Farm, l *farm.L4) {
+			l.DataPath, l.Ports = farm.DataPathUserspace, validatetest.Ports(1000, 2000)
+		},
 			`datapath must not be userspace: 1001 virtual ports are more than the 32 sockets userspace opens for a farm; set datapath auto or kernel, or list at most 32 ports`},
 		"userspace of MACs": {func(_ *farm.Farm, l *farm.L4) { l.DataPath, l.Persist = farm.DataPathUserspace, farm.L4PersistMAC },
 			`datapath must not be userspace: persistence srcmac needs packets, which the kernel sees; set datapath auto or kernel, or set another persistence`},
@@ -142,15 +137,15 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		},
 			`farm "relay": proxyprotocol_in cannot work: the PROXY protocol is spoken in userspace, and this farm needs the kernel because nattype stateless_dnat works on packets, which the kernel carries; set proxyprotocol_in off, or set nattype nat or dnat`},
 		"backend twice":            {func(_ *farm.Farm, l *farm.L4) { l.Backends[2] = l.Backends[1] }, `farm "relay" backend 2: ip and port must be unique in the farm, backend 1 is 10.0.0.7 with the client's port already`},
-		"backend twice by default": {func(_ *farm.Farm, l *farm.L4) { l.Ports = ports(80, 80) }, `farm "relay" backend 1: ip and port must be unique in the farm, backend 0 is 10.0.0.7 port 80 already`},
+		"backend twice by default": {func(_ *farm.Farm, l *farm.L4) { l.Ports = validatetest.Ports(80, 80) }, `farm "relay" backend 1: ip and port must be unique in the farm, backend 0 is 10.0.0.7 port 80 already`},
 		"weight":                   {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Weight = 10 }, `farm "relay" backend 0: weight must be a number from 1 to 9, got 10`},
 		"a network":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.0" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.0: it is the address of the local network 10.0.0.0/24 itself`},
 		"broadcast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "10.0.0.255" }, `farm "relay" backend 0: ip must be the address of one server, got 10.0.0.255: it is the broadcast address of the local network 10.0.0.0/24`},
 		"multicast":                {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host = "224.0.0.1" }, `it is a multicast address`},
 		"loop without a port":      {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host, l.Backends[0].Port = "10.0.0.5", 0 }, `farm "relay" backend 0: ip and port must not be the farm's own address, got 10.0.0.5 with the client's port: packets would go round in a circle`},
 		"loop in a range":          {func(_ *farm.Farm, l *farm.L4) { l.Backends[0].Host, l.Backends[0].Port = "10.0.0.5", 8005 }, `got 10.0.0.5 port 8005: packets would go round in a circle`},
-		"loop of a name":           {func(_ *farm.Farm, l *farm.L4) { l.Backends[2].Addr = addr("10.0.0.5") }, `got "db.example" (10.0.0.5) with the client's port: packets would go round in a circle`},
-		"loop of all addresses":    {func(f *farm.Farm, l *farm.L4) { f.VIP, l.Backends[0].Host = addr("0.0.0.0"), "127.0.0.1" }, `got 127.0.0.1 port 80: packets would go round in a circle`},
+		"loop of a name":           {func(_ *farm.Farm, l *farm.L4) { l.Backends[2].Addr = validatetest.Addr("10.0.0.5") }, `got "db.example" (10.0.0.5) with the client's port: packets would go round in a circle`},
+		"loop of all addresses":    {func(f *farm.Farm, l *farm.L4) { f.VIP, l.Backends[0].Host = validatetest.Addr("0.0.0.0"), "127.0.0.1" }, `got 127.0.0.1 port 80: packets would go round in a circle`},
 		"loop of all":              {func(_ *farm.Farm, l *farm.L4) { l.Protocol, l.Ports = farm.L4All, nil }, `farm "relay" backend 3: ip and port must not be the farm's own address, got 10.0.0.5 port 81`},
 		"loop in dsr":              {func(_ *farm.Farm, l *farm.L4) { l.NAT = farm.NATDirect }, `farm "relay" backend 3: ip and port must not be the farm's own address, got 10.0.0.5 port 81`},
 		"loop in dnat":             {func(_ *farm.Farm, l *farm.L4) { l.NAT, l.Backends[3].Port = farm.NATTarget, 80 }, `farm "relay" backend 3: ip and port must not be the farm's own address`},
@@ -170,9 +165,9 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 		}, `farm "relay" backend 1: sessions: "80" is with backend 0 already`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := goodL4()
+			cfg := validatetest.GoodL4()
 			c.spoil(&cfg.Farms[0], cfg.Farms[0].L4)
-			err := first(cfg)
+			err := validatetest.First(cfg)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
@@ -190,9 +185,9 @@ func TestEveryNATTypeTakesItsSchedulersAndPersistences(t *testing.T) {
 						continue
 					}
 					for _, vip := range []string{"10.0.0.5", "2001:db8::5"} {
-						cfg := goodL4()
+						cfg := validatetest.GoodL4()
 						f, l := &cfg.Farms[0], cfg.Farms[0].L4
-						f.VIP, l.NAT, l.Protocol, l.Algorithm, l.Persist = addr(vip), nat, protocol, algorithm, persist
+						f.VIP, l.NAT, l.Protocol, l.Algorithm, l.Persist = validatetest.Addr(vip), nat, protocol, algorithm, persist
 						l.Backends = []farm.Backend{{Host: "10.0.0.7"}}
 						if f.VIP.Is6() {
 							l.Backends[0].Host = "2001:db8::7"
@@ -200,7 +195,7 @@ func TestEveryNATTypeTakesItsSchedulersAndPersistences(t *testing.T) {
 						if protocol == farm.L4All {
 							l.Ports = nil
 						}
-						if err := rules.Config(cfg); err != nil {
+						if err := validatetest.Rules.Config(cfg); err != nil {
 							t.Errorf("%s %s %s %q: %v", nat, protocol, algorithm, persist, err)
 						}
 					}

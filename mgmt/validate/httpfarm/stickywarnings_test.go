@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"net/netip"
@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
@@ -31,10 +32,10 @@ func TestIneffectivePersistenceGetsAWarning(t *testing.T) {
 		// applies.
 		`{"cookieinsert":true,"persistence":"COOKIE"}`: "persistence COOKIE has no effect yet",
 	} {
-		cfg := good()
+		cfg := validatetest.Good()
 		s := &cfg.Farms[0].HTTP.Services[0]
 		*s = farm.Service{Name: s.Name}
-		if _, err := change(t, &httpfarm.ServiceUpdate, s, body); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, s, body); err != nil {
 			t.Errorf("%s: %v", body, err)
 			continue
 		}
@@ -78,11 +79,11 @@ func TestCookiesThatBrowsersDiscardAreWarnedOf(t *testing.T) {
 		{`{` + host + `,"cookiepath":"/a"}`, true, false, "cookiename __Host-LB: browsers discard a cookie with this prefix unless its path is /"},
 	} {
 		s := farm.Service{Name: "web"}
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, c.body); err != nil {
 			t.Errorf("%s: %v", c.body, err)
 			continue
 		}
-		cfg := onFarm(s, map[bool]string{false: "http", true: "https"}[c.https])
+		cfg := validatetest.OnFarm(s, map[bool]string{false: "http", true: "https"}[c.https])
 		if c.trusted {
 			cfg.Farms[0].HTTP.Trusted = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}
@@ -119,7 +120,7 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 		for i, d := range disabled {
 			*d = !strings.Contains(c.was, names[i])
 		}
-		v, err := change(t, &httpfarm.Update, &f, c.body)
+		v, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package validate_test
+package gslbfarm_test
 
 import (
 	"net/netip"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // A backend with unknown load counts as the most loaded, which is a warning.
@@ -16,7 +17,7 @@ func TestBackendsOfUnknownLoadGetAWarning(t *testing.T) {
 		return farm.Farm{ID: 2, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(addr), VPort: port, HTTP: farm.DefaultHTTP()}
 	}
 	silent := func(edit func(*farm.DNSService), beside []farm.Farm, checks ...farm.Check) (told []string) {
-		cfg := named(func(g *farm.GSLB) {
+		cfg := validatetest.Zone(func(g *farm.GSLB) {
 			s := &g.Services[0]
 			s.Algorithm, s.Port = farm.DNSLoad, 8080
 			s.Backends = append(s.Backends, farm.Backend{ID: 2, Host: "192.0.2.2", Addr: netip.MustParseAddr("192.0.2.2")})

@@ -1,4 +1,4 @@
-package validate_test
+package system_test
 
 import (
 	"strings"

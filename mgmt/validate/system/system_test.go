@@ -1,4 +1,4 @@
-package validate_test
+package system_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/field"
 	"github.com/sluicelb/sluice/mgmt/validate/system"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func section(t *testing.T, name string) *field.Table[farm.System] {
@@ -49,7 +50,7 @@ func TestSettingsOfTheMachineAreSetAndShown(t *testing.T) {
 			`{"ca":"own","servers":["udp://log.example:514","tls://10.0.0.1:6514","tcp://[2001:db8::1]:601","udp://[2001:db8::2]:514"]}`},
 	} {
 		var s farm.System
-		if _, err := change(t, section(t, c.section), &s, c.body); err != nil || !reflect.DeepEqual(s, c.want) {
+		if _, err := validatetest.Change(t, section(t, c.section), &s, c.body); err != nil || !reflect.DeepEqual(s, c.want) {
 			t.Errorf("%s %s: %v\ngot  %+v\nwant %+v", c.section, c.body, err, s, c.want)
 		}
 		if shown, _ := json.Marshal(section(t, c.section).Answer(&s)); string(shown) != c.shown {
@@ -73,7 +74,7 @@ func TestTheSyslogServerOfTheFamilyIsSetFieldByField(t *testing.T) {
 		{`{"protocol":"tcp"}`, farm.SyslogServer{Protocol: farm.SyslogTCP, Host: "a.example", Port: 7000}},
 		{`{"protocol":null,"port":null}`, farm.SyslogServer{Protocol: farm.SyslogUDP, Host: "a.example", Port: 514}},
 	} {
-		if _, err := change(t, &system.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers,
+		if _, err := validatetest.Change(t, &system.RemoteSyslog, &s, c.body); err != nil || !slices.Equal(s.Syslog.Servers,
 			[]farm.SyslogServer{c.want}) {
 			t.Fatalf("%s: %v\ngot  %+v\nwant %+v", c.body, err, s.Syslog.Servers, c.want)
 		}
@@ -116,7 +117,8 @@ func TestSettingsOfTheMachineAreRefusedWithWhatIsAllowed(t *testing.T) {
 		{"syslog", `{"server":"a"}`, `unknown field "server" (did you mean "servers"?)`},
 	} {
 		var s farm.System
-		if _, err := change(t, section(t, c.section), &s, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := validatetest.Change(t, section(t, c.section), &s, c.body)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %.80s\ngot  %v\nwant %s", c.section, c.body, err, c.want)
 		}
 	}
@@ -129,7 +131,7 @@ func TestSecretsOfTheMachineAreShownNowhere(t *testing.T) {
 		{"snmp", `{"community":"geheim geheim"}`}, {"proxy", `{"http_proxy":"http://ali:geheim@a/x"}`}, {"proxy", `{"http_proxy":"http://ali:geheim@%zz"}`},
 	} {
 		var s farm.System
-		if _, err := change(t, section(t, c.section), &s, c.body); err == nil || strings.Contains(err.Error(), "geheim") {
+		if _, err := validatetest.Change(t, section(t, c.section), &s, c.body); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", c.body, err)
 		}
 	}
@@ -146,7 +148,7 @@ func TestSecretsOfTheMachineAreShownNowhere(t *testing.T) {
 			t.Errorf("an answer shows %v", got)
 		}
 		kept := s.Clone()
-		if _, err := change(t, section(t, c.section), &kept, `{"`+c.field+`":"`+c.shown+`"}`); err != nil || !reflect.DeepEqual(kept, s) {
+		if _, err := validatetest.Change(t, section(t, c.section), &kept, `{"`+c.field+`":"`+c.shown+`"}`); err != nil || !reflect.DeepEqual(kept, s) {
 			t.Errorf("writing back what was read: %v, %+v", err, kept)
 		}
 	}
@@ -169,7 +171,7 @@ func TestSettingsOfTheMachineFitEachOther(t *testing.T) {
 		// Only the first violation is reported.
 		more := s
 		more.SSH.Listen = []netip.Addr{addr("::"), addr("192.0.2.1")}
-		farms := []farm.Farm{listening("a", "http 10.0.0.5 80"), listening("b", "http 10.0.0.5 80")}
+		farms := []farm.Farm{validatetest.Listening("a", "http 10.0.0.5 80"), validatetest.Listening("b", "http 10.0.0.5 80")}
 		if err := validate.Config(&farm.Config{System: more, Farms: farms}); err == nil ||
 			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"net/netip"
@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestEverythingAboutLogsIsSetShownAndReset(t *testing.T) {
@@ -40,12 +41,13 @@ func TestEverythingAboutLogsIsSetShownAndReset(t *testing.T) {
 		{`{"requestid":"auto"}`, "requestid", `""`, func(*farm.AccessLog, *farm.HTTP) {}},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		values, err := change(t, &httpfarm.Update, &f, c.body)
+		values, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
 		want := farm.DefaultHTTP()
-		if c.want(&want.AccessLog, want); err != nil || !reflect.DeepEqual(f.HTTP, want) || sent(values, c.field) != c.shown {
-			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, sent(values, c.field), f.HTTP, c.shown, want)
+		c.want(&want.AccessLog, want)
+		if err != nil || !reflect.DeepEqual(f.HTTP, want) || validatetest.Sent(values, c.field) != c.shown {
+			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, validatetest.Sent(values, c.field), f.HTTP, c.shown, want)
 		}
-		if _, err := change(t, &httpfarm.Update, &f, `{"`+c.field+`":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
+		if _, err := validatetest.Change(t, &httpfarm.Update, &f, `{"`+c.field+`":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
 			t.Errorf("%s reset: %v %+v", c.field, err, f.HTTP)
 		}
 	}
@@ -77,7 +79,8 @@ func TestInvalidLogIsRefusedWithTheAllowedValues(t *testing.T) {
 		{`{"requestid":"yes"}`, `requestid must be one of off, backend, both, auto, got "yes"`},
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		if _, err := change(t, &httpfarm.Update, &f, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, c.body)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %v\nwant %s", c.body, err, c.want)
 		}
 	}

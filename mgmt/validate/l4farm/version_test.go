@@ -1,4 +1,4 @@
-package validate_test
+package l4farm_test
 
 import (
 	"net/netip"

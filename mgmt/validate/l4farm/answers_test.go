@@ -1,4 +1,4 @@
-package validate_test
+package l4farm_test
 
 import (
 	"net/netip"
@@ -8,13 +8,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/profile"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 // sharing returns a farm on its own VIP. words is e.g. "dnat tcp 80 10.0.0.7:8080"; port 0
 // means none.
 func sharing(name, vip, words string) farm.Farm {
 	part := strings.Fields(words)
-	f := listening(name, part[1]+" "+vip+" "+part[2])
+	f := validatetest.Listening(name, part[1]+" "+vip+" "+part[2])
 	to := netip.MustParseAddrPort(part[3])
 	f.L4.NAT = farm.NATType(part[0])
 	f.L4.Backends = []farm.Backend{{Host: to.Addr().String(), Addr: to.Addr(), Port: to.Port()}}

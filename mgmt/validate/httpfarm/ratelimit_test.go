@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"reflect"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestRateLimitsAreSetAndReset(t *testing.T) {
@@ -21,18 +22,19 @@ func TestRateLimitsAreSetAndReset(t *testing.T) {
 		`{"ratelimit":7,"ratelimit_period":3600,"ratelimit_burst":1000000,"ratelimit_key":null,"ratelimit_header":null}`: {Requests: 7, Period: 3600, Burst: 1000000},
 	} {
 		var s farm.Service
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, body); err != nil || !reflect.DeepEqual(s.RateLimit, want) {
+		_, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body)
+		if err != nil || !reflect.DeepEqual(s.RateLimit, want) {
 			t.Errorf("%s: %v, set %+v, want %+v", body, err, s.RateLimit, want)
 		}
-		if err := rules.Config(onFarm(s, "http")); err != nil {
+		if err := validatetest.Rules.Config(validatetest.OnFarm(s, "http")); err != nil {
 			t.Errorf("%s: %v", body, err)
 		}
-		if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"ratelimit":0}`); err != nil || s.RateLimit != nil {
+		if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"ratelimit":0}`); err != nil || s.RateLimit != nil {
 			t.Errorf("%s: %v, %+v is left", body, err, s.RateLimit)
 		}
 	}
 	s := farm.Service{RateLimit: &farm.RateLimit{Requests: 1, Key: "header", Header: "X"}}
-	if _, err := change(t, &httpfarm.ServiceUpdate, &s, `{"ratelimit_key":"ip"}`); err != nil || *s.RateLimit != (farm.RateLimit{Requests: 1}) {
+	if _, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, `{"ratelimit_key":"ip"}`); err != nil || *s.RateLimit != (farm.RateLimit{Requests: 1}) {
 		t.Errorf("another key: %v %+v", err, s.RateLimit)
 	}
 }
@@ -54,9 +56,9 @@ func TestRateLimitsThatMeanNothingAreRefused(t *testing.T) {
 		`{"ratelimit":0,"ratelimit_burst":5}`:                               `ratelimit_burst is allowed only while ratelimit is not 0`,
 	} {
 		s := farm.Service{}
-		_, err := change(t, &httpfarm.ServiceUpdate, &s, body)
+		_, err := validatetest.Change(t, &httpfarm.ServiceUpdate, &s, body)
 		if err == nil {
-			err = rules.Config(onFarm(s, "http"))
+			err = validatetest.Rules.Config(validatetest.OnFarm(s, "http"))
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", body, err, want)

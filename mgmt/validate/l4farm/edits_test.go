@@ -1,4 +1,4 @@
-package validate_test
+package l4farm_test
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/validate/l4farm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
+	"pgregory.net/rapid"
 )
 
 // l4Bodies generates bodies of PUT /farms/F, valid and invalid ones.
@@ -54,7 +54,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 	taken, refused := 0, 0
 	paths := map[farm.DataPath]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := goodL4()
+		cfg := validatetest.GoodL4()
 		cfg.Farms[0].ID, cfg.Farms[0].L4.ID = 1, 1
 		list := cfg.Farms[0].L4.Backends[:1]
 		list[0].ID, list[0].Port = 1, rapid.SampledFrom([]uint16{0, 81}).Draw(t, "port")
@@ -67,7 +67,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 				err = values.Apply(f)
 			}
 			if err == nil {
-				err = rules.Config(next)
+				err = validatetest.Rules.Config(next)
 			}
 			if err != nil {
 				refused++
@@ -107,10 +107,10 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 // Fields that become idle return after the opposite change. Impossible values are rejected,
 // alone or in combination.
 func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
-	f := &goodL4().Farms[0]
+	f := &validatetest.GoodL4().Farms[0]
 	for _, text := range []string{`{"contimeout":7,"idle_timeout":8,"grace":9,"maxconnections":10,"logs":"true","log_sample":11,"trusted":"10.0.0.0/8","proxyprotocol_in":"required"}`,
 		`{"proxyprotocol_in":"off"}`, `{"logs":"false","protocol":"udp","nattype":"dsr"}`, `{"nattype":"nat","protocol":"tcp","quic":"false","responses":null,"source":""}`} {
-		if err := apply(t, &l4farm.Update, text, f); err != nil {
+		if err := validatetest.Apply(t, &l4farm.Update, text, f); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 		`{"trusted":null,"proxyprotocol_in":"required"}`: "proxyprotocol_in is allowed only with trusted",
 	} {
 		farm := f.Clone()
-		if err := apply(t, &l4farm.Update, text, &farm); err == nil || !strings.Contains(err.Error(), want) {
+		if err := validatetest.Apply(t, &l4farm.Update, text, &farm); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package validate_test
+package httpfarm_test
 
 import (
 	"net/netip"
@@ -8,6 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 	"github.com/sluicelb/sluice/mgmt/validate/httpfarm"
+	"github.com/sluicelb/sluice/mgmt/validate/validatetest"
 )
 
 func TestIntroductionsNeedTrustedPeers(t *testing.T) {
@@ -21,7 +22,7 @@ func TestIntroductionsNeedTrustedPeers(t *testing.T) {
 		`{"trusted":["192.0.2.0/24"], "proxyprotocol_in":"required"}`: "",
 	} {
 		f := farm.Farm{HTTP: farm.DefaultHTTP()}
-		_, err := change(t, &httpfarm.Update, &f, body)
+		_, err := validatetest.Change(t, &httpfarm.Update, &f, body)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", body, err, want)
 		}
@@ -40,7 +41,7 @@ func TestHeadersAreSwitchedOffWithTheAddressesTheyAreBelievedFrom(t *testing.T) 
 		h := farm.DefaultHTTP()
 		h.Trusted, h.ProxyIn = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, farm.ProxyInRequired
 		f := farm.Farm{Name: "a", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 80, HTTP: h}
-		if _, err := change(t, &httpfarm.Update, &f, text); err != nil {
+		if _, err := validatetest.Change(t, &httpfarm.Update, &f, text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 		if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); (err == nil) != off || off != (h.ProxyIn == "") {
