@@ -325,7 +325,7 @@ func (t *Table[T]) whyIdle(l *unmet) string {
 	switch because := l.reason(); {
 	case because != "":
 		return ": " + because
-	case l.other.now.IsNothing():
+	case l.other.now.IsNothing() || len(l.condition.Values) == 0: // e.g. a switch that is off
 		return fmt.Sprintf(" without %s; set %s", l.other.Name, send)
 	}
 	return fmt.Sprintf(" while %s is %s, only with %s", l.other.Name, l.other.now, strings.Replace(anyOf(l.condition.Values), " or ", " and ", 1))
