@@ -18,7 +18,8 @@ func switchedTable(missing Outcome) *Table[switched] {
 		{Rule: Rule{Name: "on", Kind: Bool},
 			Get: func(s *switched) Value { return BoolValue(s.on) }, Set: func(s *switched, v Value) { s.on = v.Bool() }},
 		{Rule: Rule{Name: "value", Kind: Number, Max: 9, Null: true, Only: With("on").Else(missing)},
-			Get: func(s *switched) Value { return NumberValue(s.value) }, Set: func(s *switched, v Value) { s.value = v.number }},
+			Get: func(s *switched) Value { return NumberValue(s.value) },
+			Set: func(s *switched, v Value) { s.value = v.number }},
 	}}
 }
 
